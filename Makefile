@@ -1,0 +1,39 @@
+# `make demo` shows what the program does, `make test` checks that it does it.
+# Both build .venv first if it is missing or older than what it is built from.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: demo test format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    from nothing to the rendered world, one command"
+	@echo "make test    every check: style, types, direction of imports, documentation, tests"
+	@echo "make format  rewrite the code in the house style"
+	@echo "make clean   remove .venv and caches"
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "Python %d.%d was found, 3.11 or later is needed: call make with PYTHON=/path/to/python3.11." % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/lassi demo
+
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n $(WORKERS)
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,61 @@
+"""The errors of the house.
+
+Exception
+└── UserError      what the user can mend: one sentence and the next step, shown without a traceback
+    └── DiskFull   a file could not be written whole, and what was written is gone again
+
+Everything else that is raised is a mistake of ours.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """A mistake that the user can mend.
+
+    Args:
+        sentence: what was seen and what was needed, as one sentence.
+        hint: the next step.
+
+    >>> print(UserError("The radius is -1, but must be positive.", hint="Choose one above 0."))
+    The radius is -1, but must be positive. Choose one above 0.
+    """
+
+    def __init__(self, sentence: str, *, hint: str) -> None:
+        super().__init__(sentence, hint)
+        self.sentence = sentence
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.hint}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.sentence, self.hint)
+
+
+class DiskFull(UserError):
+    """A file could not be written whole."""
+
+
+def _rebuild(kind: type[UserError], sentence: str, hint: str) -> UserError:
+    return kind(sentence, hint=hint)
+
+
+def unknown(what: str, given: str, allowed: Iterable[str]) -> UserError:
+    """The error for a name that is not among those allowed; suggests the nearest, or lists a few.
+
+    >>> print(unknown("attribute", "Smilling", ["Young", "Smiling"]))
+    There is no attribute 'Smilling'. Did you mean 'Smiling'?
+    >>> print(unknown("split", "xyz", ["train", "test"]))
+    There is no split 'xyz'. Choose one of train, test.
+    """
+    names = list(allowed)
+    folded = {name.casefold(): name for name in names}
+    near = difflib.get_close_matches(given.casefold(), folded, n=1)
+    if near:
+        hint = f"Did you mean '{folded[near[0]]}'?"
+    else:
+        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        hint = f"Choose one of {', '.join(names[:12])}{more}."
+    return UserError(f"There is no {what} '{given}'.", hint=hint)

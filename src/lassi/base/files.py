@@ -1,0 +1,155 @@
+"""Writing files so that they are whole or absent."""
+
+import errno
+import hashlib
+import os
+import secrets
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lassi.base.errors import DiskFull, UserError
+
+
+def cache_folder() -> Path:
+    """Where things that can be made again are kept: ``$LASSI_CACHE``, else ``lassi`` in the user's cache."""
+    if chosen := os.environ.get("LASSI_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lassi"
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder to write into that takes the place of ``folder`` when the block ends, whole, or never.
+
+    An exception leaves nothing behind. What a killed process left is swept away by the next writer. Of
+    two writers at once the later one's folder stays. Files in it are written with :class:`HashedFile`.
+    """
+    part = folder.parent / _part_name(folder)
+    try:
+        with _refusals_told(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            _sweep(folder)
+            part.mkdir()
+        yield part
+        with _refusals_told(folder):
+            _sync(part)
+            _take_the_place_of(folder, part)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it is whole or absent (or as it was before)."""
+    part = path.parent / _part_name(path)
+    try:
+        with _refusals_told(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with HashedFile(part) as file:
+                file.write(content)
+            part.replace(path)
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+class HashedFile:
+    """A new file that knows its checksum and its size; on the disk, not only written, once closed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with _refusals_told(path):
+            self._file = path.open("xb")
+        self._hash = hashlib.sha256()
+        self.bytes = 0
+
+    def write(self, content: bytes | memoryview) -> None:
+        with _refusals_told(self.path):
+            self._file.write(content)
+        self._hash.update(content)
+        self.bytes += len(content)
+
+    @property
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
+
+    def __enter__(self) -> "HashedFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with _refusals_told(self.path), self._file:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+
+def sha256(path: Path) -> str:
+    """The checksum of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _refusals_told(path: Path) -> Iterator[None]:
+    """What the operating system refuses while ``path`` is written is for the user to mend."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(
+                f"The disk filled up while '{path}' was written; nothing unfinished is left behind.",
+                hint="Free some space and try again, or choose another disk with LASSI_CACHE or --out.",
+            ) from error
+        raise UserError(
+            f"'{path}' cannot be written ({error.strerror}).", hint="Choose a place that can be written to."
+        ) from error
+
+
+def _part_name(path: Path) -> str:
+    return f".{path.name}.{socket.gethostname()}.{os.getpid()}.{secrets.token_hex(4)}.part"
+
+
+def _sweep(path: Path) -> None:
+    """Remove what writers of ``path`` on this machine that no longer live have left."""
+    prefix = f".{path.name}.{socket.gethostname()}."
+    for part in path.parent.glob(f"{prefix}*.part"):
+        pid = part.name.removeprefix(prefix).split(".")[0]
+        if pid.isdigit() and not _alive(int(pid)):
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _take_the_place_of(folder: Path, part: Path) -> None:
+    """Rename ``part`` to ``folder``; a folder that stands there is moved away first, as a rename needs."""
+    while True:
+        try:
+            part.rename(folder)
+            _sync(folder.parent)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        old = folder.parent / _part_name(folder)
+        try:
+            folder.rename(old)
+        except FileNotFoundError:
+            continue  # another writer has just moved it away
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""What is measured, beside the plain procedure it is measured against."""

@@ -1,0 +1,120 @@
+"""What all commands share: options, output, and how errors are told."""
+
+import functools
+import inspect
+import json
+import shlex
+import sys
+import traceback
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lassi.base.errors import UserError
+
+DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Seed = Annotated[int, typer.Option("--seed", help="The seed of everything random.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Threads to work on.", show_default="all cores")
+]
+Root = Annotated[
+    Path | None,
+    typer.Option("--root", help="The folder of its files.", show_default="$LASSI_DATA/NAME or data/NAME"),
+]
+Size = Annotated[int, typer.Option("--size", help="The working resolution, in pixels.")]
+
+
+def group(about: str, **settings: Any) -> typer.Typer:
+    """A group of commands that shows its help when it is called alone."""
+    app = typer.Typer(
+        help=about, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **settings
+    )
+
+    @app.callback(invoke_without_command=True)
+    def show_help(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    return app
+
+
+def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function as a command that takes ``--debug`` and tells errors as the house does."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def run(*, debug: bool, **arguments: Any) -> None:
+            code = telling_errors(lambda: function(**arguments), debug=debug)
+            if code != DONE:
+                raise typer.Exit(code)
+
+        signature = inspect.signature(function)
+        parameter = inspect.Parameter(
+            "debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug
+        )
+        run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined]
+        run.__annotations__ = {**function.__annotations__, "debug": Debug}
+        group.command(name)(run)
+        return function
+
+    return register
+
+
+def telling_errors(work: Callable[[], None], *, debug: bool = False) -> int:
+    """Do the work and return the exit code; an error becomes a sentence on standard error."""
+    try:
+        work()
+        return DONE
+    except (typer.Exit, typer.Abort):
+        raise
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has seen enough
+        return DONE
+    except (Exception, KeyboardInterrupt) as error:
+        if debug:
+            traceback.print_exception(error)
+        return _told(error)
+
+
+def _told(error: BaseException) -> int:
+    """Tell an error, and return its exit code."""
+    if isinstance(error, UserError):
+        tell(error.sentence, error.hint)
+        return USERS_ERROR
+    if isinstance(error, KeyboardInterrupt):
+        tell("Interrupted.", f"To go on, run the same command again: {shlex.join(['lassi', *sys.argv[1:]])}")
+        return INTERRUPTED
+    tell(
+        f"An error of lassi itself: {type(error).__name__}: {error}.",
+        "Please report it, with what --debug shows.",
+    )
+    return OUR_ERROR
+
+
+def tell(sentence: str, hint: str) -> None:
+    """Say on standard error what is wrong, and the next step."""
+    typer.echo(f"lassi: {sentence}\n       {hint}", err=True)
+
+
+def print_json(document: object) -> None:
+    """One JSON document on standard output."""
+    typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
+
+
+def print_table(columns: list[str], rows: list[list[str]], *, right: Collection[str] = ()) -> None:
+    """A table on standard output; the columns named in ``right`` are aligned to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False, markup=False).print(table)

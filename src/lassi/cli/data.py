@@ -1,0 +1,134 @@
+"""``lassi data``: which datasets there are, what they look like, whether they are whole."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lassi.cli.command import Json, Root, Seed, Size, Threads, command, group, print_json, print_table
+
+if TYPE_CHECKING:
+    from lassi.data.check import Check
+
+app = group("Datasets: list them, look at them, check them.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from `lassi data list`.")]
+
+
+@command(app, "list")
+def list_datasets(as_json: Json = False) -> None:
+    """Say which datasets there are, and which are ready to use."""
+    from lassi.data.registry import KNOWN, default_root, missing_files
+
+    rows = []
+    for known in KNOWN.values():
+        root = default_root(known.name)
+        missing = missing_files(known.name, root)
+        rows.append(
+            {
+                "name": known.name,
+                "shows": known.shows,
+                "people": known.people,
+                "root": str(root) if known.needs else None,
+                "missing": missing,
+                "ready": not missing,
+            }
+        )
+    if as_json:
+        return print_json(rows)
+    for row in rows:
+        typer.echo(f"{row['name']:10} {row['shows']}\n{'':10} {row['people']}; {_readiness(row)}\n")
+    typer.echo("Files elsewhere? Say where with --root, or set LASSI_DATA to the folder above them.")
+    typer.echo("Next: lassi data show shapes")
+    return None
+
+
+def _readiness(row: Mapping[str, object]) -> str:
+    if row["ready"]:
+        return "ready"
+    missing = row["missing"]
+    assert isinstance(missing, list)
+    return f"not found in {row['root']}/: {', '.join(missing)}"
+
+
+@command(app, "show")
+def show(
+    name: Name,
+    root: Root = None,
+    size: Size = 64,
+    split: Annotated[str, typer.Option("--split", help="Whose pictures.")] = "test",
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="ATTRIBUTE", help="A row for each value of an attribute.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The PNG file to write.", show_default="NAME.png")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Draw a contact sheet.
+
+    Examples: lassi data show shapes · lassi data show celeba --root ~/celeba --by Smiling
+    """
+    from lassi.data.factors import FactorDataset
+    from lassi.data.registry import open_dataset
+    from lassi.data.sheet import orientations_sheet, people_sheet, save_sheet
+
+    dataset = open_dataset(name, root, size=size)
+    if isinstance(dataset, FactorDataset) and by is None:
+        sheet = orientations_sheet(dataset, split=split, seed=seed)
+    else:
+        sheet = people_sheet(dataset, split=split, by=by, seed=seed)
+    path = save_sheet(sheet, out or Path(f"{name}.png"))
+    if as_json:
+        print_json({"name": name, "sheet": str(path)})
+    else:
+        typer.echo(f"wrote {path}")
+
+
+@command(app, "check")
+def check(
+    name: Name, root: Root = None, size: Size = 64, threads: Threads = None, as_json: Json = False
+) -> None:
+    """Read every picture and every label, and say what is wrong.
+
+    Exits with 1 if any picture cannot be read. Example: lassi data check celeba --root ~/celeba
+    """
+    from lassi.base.progress import for_stream
+    from lassi.data.check import check_dataset
+    from lassi.data.registry import KNOWN, open_dataset
+
+    takes_workers = name in KNOWN and "workers" in KNOWN[name].options
+    dataset = open_dataset(
+        name, root, size=size, **({"workers": threads} if threads and takes_workers else {})
+    )
+    found = check_dataset(dataset, for_stream())
+    if as_json:
+        print_json(asdict(found))
+    else:
+        _print_check(found)
+    if found.unreadable:
+        raise typer.Exit(1)
+
+
+def _print_check(found: "Check") -> None:
+    splits = list(found.splits)
+    counts = ", ".join(f"{split} {count:,}" for split, count in found.splits.items())
+    typer.echo(f"{found.name} at {found.size}×{found.size}: {counts}\nfingerprint {found.fingerprint[:12]}\n")
+    rows = [
+        [attribute, value, *(f"{by_split[split]:.1%}" if split in by_split else "–" for split in splits)]
+        for attribute, values in found.shares.items()
+        for value, by_split in values.items()
+        if not (set(values) == {"no", "yes"} and value == "no")
+    ]
+    print_table(["attribute", "value", *splits], rows, right=splits)
+    if found.absent:
+        typer.echo(f"\n{len(found.absent):,} annotated pictures are not there, such as {found.absent[0]}.")
+    for sentence in found.unreadable[:10]:
+        typer.echo(f"\n{sentence}")
+    if len(found.unreadable) > 10:
+        typer.echo(f"\n… and {len(found.unreadable) - 10:,} more that cannot be read.")
+    if not found.unreadable:
+        typer.echo("\nEvery picture can be read.")

@@ -1,0 +1,43 @@
+"""The program ``lassi``."""
+
+import sys
+from importlib.metadata import version as installed_version
+from typing import Annotated
+
+import typer
+
+from lassi.cli import bench, data, demo
+from lassi.cli.command import USERS_ERROR, group, tell
+
+ABOUT = """Proves, person by person, that an image classifier gives the same answer to everybody who differs
+from that person only in given attributes: skin tone, age, hair colour, orientation.
+
+Begin with `lassi demo`. Every command explains itself with --help."""
+
+app = group(ABOUT, context_settings={"help_option_names": ["-h", "--help"]})
+demo.add_to(app)
+app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
+
+Version = Annotated[bool, typer.Option("--version", help="Print the version.")]
+
+
+@app.callback(invoke_without_command=True)
+def lassi(context: typer.Context, version: Version = False) -> None:
+    if version:
+        typer.echo(f"lassi {installed_version('lassi')}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Run the command line; a mistake in usage is the user's error too, with its exit code."""
+    try:
+        sys.exit(app(standalone_mode=False))
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # it is no usage error, whose class typer keeps to itself
+            raise
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "lassi"
+        tell(str(error.format_message()), f"Run `{path} --help` to see what it takes.")
+        sys.exit(USERS_ERROR)

@@ -1,0 +1,1 @@
+"""The consumer: classifiers on representations, and baselines on images and latents."""

@@ -1,0 +1,96 @@
+"""CelebA in its official layout, or any part of its pictures. (Liu et al., ICCV 2015.)
+
+img_align_celeba/*.jpg     the pictures
+list_attr_celeba.txt       a count, the 40 names, then a row a picture (±1)
+list_eval_partition.txt    the picture's split: 0 train, 1 valid, 2 test
+identity_CelebA.txt        who is on it (optional)
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from lassi.base.errors import UserError
+from lassi.data.dataset import Attribute, Integers
+from lassi.data.pictures import Annotations, PictureFiles, existing_folder
+from lassi.data.tables import read_text
+
+PICTURES = "img_align_celeba"
+ATTRIBUTES = "list_attr_celeba.txt"
+PARTITION = "list_eval_partition.txt"
+IDENTITY = "identity_CelebA.txt"
+SPLITS = ("train", "valid", "test")
+LABELS = {"-1": 0, "1": 1}
+
+
+def open_celeba(root: Path, size: int, *, workers: int | None = None) -> PictureFiles:
+    """Read the annotations of CelebA; pictures are read when asked for."""
+    existing_folder(root, "celeba")
+    files, names, table = _attributes(root / ATTRIBUTES)
+    partition = _numbers(root / PARTITION, files, highest=len(SPLITS) - 1)
+    identity = root / IDENTITY
+    annotations = Annotations(
+        files=[f"{PICTURES}/{file}" for file in files],
+        rows=[f"row {row} of {ATTRIBUTES}" for row in range(1, len(files) + 1)],
+        attributes={name: Attribute(name, ("no", "yes")) for name in names},
+        labels={name: table[:, column] for column, name in enumerate(names)},
+        splits={split: np.flatnonzero(partition == number) for number, split in enumerate(SPLITS)},
+        units=_numbers(identity, files) if identity.exists() else None,
+    )
+    return PictureFiles("celeba", root, annotations, size, workers=workers)
+
+
+def _attributes(path: Path) -> tuple[list[str], list[str], Integers]:
+    """File names, attribute names, and labels ``(people, attributes)``."""
+    lines = [line.split() for line in read_text(path).splitlines() if line.strip()]
+    if len(lines) < 3 or len(lines[0]) != 1 or not lines[0][0].isdigit():
+        raise UserError(
+            f"{path.name}: it does not begin with a count, a line of names and a row a picture.",
+            hint="Use the official file, or write yours like it.",
+        )
+    count, names, rows = int(lines[0][0]), lines[1], lines[2:]
+    if count != len(rows):
+        raise UserError(
+            f"{path.name}: its first line promises {count:,} rows, but {len(rows):,} follow.",
+            hint="Fetch the file again if it was cut short, or correct the count.",
+        )
+    labels = np.empty((count, len(names)), np.int64)
+    for number, (_, *cells) in enumerate(rows, start=1):
+        if len(cells) != len(names):
+            raise UserError(
+                f"{path.name}, row {number}: it has {len(cells)} labels for {len(names)} attributes.",
+                hint="Correct the row, or take it out and lower the count.",
+            )
+        try:
+            labels[number - 1] = [LABELS[cell] for cell in cells]
+        except KeyError as error:
+            column = cells.index(error.args[0])
+            raise UserError(
+                f"{path.name}, row {number}: '{names[column]}' is '{cells[column]}', neither -1 nor 1.",
+                hint="Correct the row, or take it out and lower the count.",
+            ) from None
+    return [row[0] for row in rows], names, labels
+
+
+def _numbers(path: Path, files: list[str], highest: int | None = None) -> Integers:
+    """The number that a file of ``name number`` rows gives to each of ``files``."""
+    numbers: dict[str, int] = {}
+    for row, line in enumerate(read_text(path).splitlines(), start=1):
+        match line.split():
+            case [file, number] if number.isdigit() and (highest is None or int(number) <= highest):
+                numbers[file] = int(number)
+            case []:
+                continue
+            case _:
+                needed = "a number" if highest is None else f"a number from 0 to {highest}"
+                raise UserError(
+                    f"{path.name}, row {row}: '{line.strip()}' is not a file name and {needed}.",
+                    hint="Correct the row, or take it out of both files.",
+                )
+    for row, file in enumerate(files, start=1):
+        if file not in numbers:
+            raise UserError(
+                f"{path.name}: it does not mention '{file}', which is row {row} of {ATTRIBUTES}.",
+                hint="Add it, or take the row out.",
+            )
+    return np.array([numbers[file] for file in files], np.int64)

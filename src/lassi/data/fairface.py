@@ -1,0 +1,85 @@
+"""FairFace in its official layout, or any part of its pictures. (Kärkkäinen and Joo, WACV 2021.)
+
+train/N.jpg, val/N.jpg                       the pictures
+fairface_label_train.csv, …_val.csv          file,age,gender,race,service_test
+custom_train_split.txt, custom_valid_…txt    rows of the train CSV, from 1 (optional)
+
+The official validation part is our test split; the train part is split 80:20 at random, or as the custom
+files say.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from lassi.base.errors import UserError
+from lassi.base.streams import Stream
+from lassi.data.dataset import Attribute, Integers
+from lassi.data.pictures import Annotations, PictureFiles, existing_folder
+from lassi.data.tables import labels_of, read_csv, read_split
+
+COLUMNS = ("file", "age", "gender", "race")
+AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
+RACES = ("Black", "East Asian", "Indian", "Latino_Hispanic", "Middle Eastern", "Southeast Asian", "White")
+GENDERS = ("Female", "Male")
+SPLIT_SEED = 42  # the paper's
+
+ATTRIBUTES = {
+    "Age": Attribute("Age", AGES),
+    "Age-2": Attribute("Age-2", ("0-29", "30+")),
+    "Age-3": Attribute("Age-3", ("0-19", "20-39", "40+")),
+    "Gender": Attribute("Gender", GENDERS),
+    "Race": Attribute("Race", RACES),
+}
+
+
+def open_fairface(root: Path, size: int, *, workers: int | None = None) -> PictureFiles:
+    """Read the annotations of FairFace; pictures are read when asked for."""
+    existing_folder(root, "fairface")
+    train, val = root / "fairface_label_train.csv", root / "fairface_label_val.csv"
+    tables = [(path, read_csv(path, COLUMNS)) for path in (train, val)]
+    num_train = len(tables[0][1])
+
+    def labels(column: str, values: tuple[str, ...]) -> Integers:
+        parts = [labels_of(path, column, [row[column] for row in rows], values) for path, rows in tables]
+        return np.concatenate(parts)
+
+    ages = labels("age", AGES)
+    annotations = Annotations(
+        files=[row["file"] for _, rows in tables for row in rows],
+        rows=[f"row {number} of {path.name}" for path, rows in tables for number in range(1, len(rows) + 1)],
+        attributes=ATTRIBUTES,
+        labels={
+            "Age": ages,
+            "Age-2": np.digitize(ages, [AGES.index("30-39")]),
+            "Age-3": np.digitize(ages, [AGES.index("20-29"), AGES.index("40-49")]),
+            "Gender": labels("gender", GENDERS),
+            "Race": labels("race", RACES),
+        },
+        splits=_split(root, train, num_train) | {"test": np.arange(num_train, num_train + len(tables[1][1]))},
+    )
+    return PictureFiles("fairface", root, annotations, size, workers=workers)
+
+
+def _split(root: Path, csv: Path, count: int) -> dict[str, Integers]:
+    """Train and valid: the custom split files if they are there, else 80:20 at random."""
+    files = {name: root / f"custom_{name}_split.txt" for name in ("train", "valid")}
+    there = [path for path in files.values() if path.exists()]
+    if not there:
+        order = Stream(SPLIT_SEED, "fairface/split").numpy().permutation(count)
+        cut = int(0.8 * count)
+        return {"train": np.sort(order[:cut]), "valid": np.sort(order[cut:])}
+    if len(there) == 1:
+        (missing,) = set(files.values()) - set(there)
+        raise UserError(
+            f"There is '{there[0].name}' but no '{missing.name}'.",
+            hint="Add the other file, or remove this one for a random 80:20 split.",
+        )
+    splits = {name: read_split(path, count, csv.name) for name, path in files.items()}
+    both = np.intersect1d(splits["train"], splits["valid"])
+    if len(both):
+        raise UserError(
+            f"Row {both[0] + 1} of {csv.name} is in both custom split files.",
+            hint="Take it out of one of them: nobody may be judged who was trained on.",
+        )
+    return splits

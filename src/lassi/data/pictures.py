@@ -1,0 +1,153 @@
+"""Datasets of image files: decoded when asked for, in parallel, and kept at the working resolution."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lassi.base.artefact import digest
+from lassi.base.engine import cores, run_chunks
+from lassi.base.errors import UserError
+from lassi.base.progress import SILENT, Progress
+from lassi.data.dataset import Attribute, Dataset, Images, Integers
+from lassi.data.decode import decode
+from lassi.data.kept import content_hash, keep_pictures
+
+CHUNK = 64  # pictures that a thread decodes at a time
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """What the annotation files of a dataset say.
+
+    Args:
+        files: each person's picture, relative to the dataset's folder.
+        rows: where each person is annotated, as a message names it.
+        attributes: the attributes by name.
+        labels: the labels ``(people,)`` of each attribute.
+        splits: the people of each split.
+        units: for each person the number of the real person shown, where that is known.
+        absent: files that are annotated but not there.
+    """
+
+    files: Sequence[str]
+    rows: Sequence[str]
+    attributes: Mapping[str, Attribute]
+    labels: Mapping[str, Integers]
+    splits: Mapping[str, Integers]
+    units: Integers | None = None
+    absent: Sequence[str] = ()
+
+    def of_pictures_in(self, root: Path) -> "Annotations":
+        """The same for the people whose picture is there; the files of the others are ``absent``."""
+        there = _present(root, self.files)
+        if not there.any():
+            raise UserError(
+                f"None of the {len(self.files):,} pictures, '{self.files[0]}' the first, is in '{root}'.",
+                hint="Unpack the pictures there, or give their folder with --root.",
+            )
+        new_number = np.cumsum(there) - 1
+        return Annotations(
+            [file for file, here in zip(self.files, there, strict=True) if here],
+            [row for row, here in zip(self.rows, there, strict=True) if here],
+            self.attributes,
+            {name: labels[there] for name, labels in self.labels.items()},
+            {name: new_number[people[there[people]]] for name, people in self.splits.items()},
+            None if self.units is None else self.units[there],
+            [file for file, here in zip(self.files, there, strict=True) if not here],
+        )
+
+
+class PictureFiles(Dataset):
+    """A dataset of image files.
+
+    Args:
+        name: what the dataset is called.
+        root: its folder.
+        annotations: what its annotation files say.
+        size: the working resolution.
+        workers: threads that decode; all cores unless told otherwise.
+    """
+
+    def __init__(
+        self, name: str, root: Path, annotations: Annotations, size: int, *, workers: int | None = None
+    ) -> None:
+        self.annotations = annotations.of_pictures_in(root)
+        super().__init__(name, size, annotations.attributes, self.annotations.splits)
+        self.root = root
+        self.workers = workers or cores()
+        self._kept: NDArray[np.uint8] | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        notes = self.annotations
+        labels = {name: [self.attributes[name].values, _hash(notes.labels[name])] for name in self.attributes}
+        splits = {name: _hash(people) for name, people in self.splits.items()}
+        content = content_hash(self.root, notes.files, workers=self.workers)
+        return digest([self.name, self.size, labels, splits, content])
+
+    def images(self, people: ArrayLike) -> Images:
+        chosen = np.asarray(people, np.int64)
+        if self._kept is not None:
+            return np.asarray(self._kept[chosen])
+        images = np.empty((len(chosen), 3, self.size, self.size), np.uint8)
+
+        def fill(rows: range) -> None:
+            for row in rows:
+                images[row] = self.decode(int(chosen[row]))
+
+        run_chunks(fill, len(chosen), chunk=CHUNK, workers=self.workers)
+        return images
+
+    def decode(self, person: int) -> Images:
+        """One person's picture ``(3, size, size)``, read from its file."""
+        notes = self.annotations
+        called = f"{notes.files[person]} ({notes.rows[person]})"
+        return decode(self.root / notes.files[person], self.size, called=called)
+
+    def prepare(self, progress: Progress = SILENT) -> None:
+        """Decode every picture once and keep them at the working resolution, as a memory map on disk."""
+        if self._kept is None:
+            self._kept = keep_pictures(
+                self,
+                len(self.annotations.files),
+                lambda people: np.stack([self.decode(person) for person in people]),
+                chunk=CHUNK,
+                workers=self.workers,
+                progress=progress,
+            )
+
+    def units(self, people: ArrayLike) -> Integers:
+        units = self.annotations.units
+        return super().units(people) if units is None else units[np.asarray(people, np.int64)]
+
+    def _labels(self, attribute: str, people: Integers) -> Integers:
+        return self.annotations.labels[attribute][people]
+
+    def describe(self, person: int) -> str:
+        return self.annotations.files[person]
+
+
+def existing_folder(root: Path, dataset: str) -> Path:
+    """The folder itself, or a sentence on what was looked for."""
+    if not root.is_dir():
+        raise UserError(
+            f"The folder '{root}' for the dataset {dataset} does not exist.",
+            hint="Give its folder with --root, or put the files there; `lassi data list` says which.",
+        )
+    return root
+
+
+def _present(root: Path, files: Sequence[str]) -> NDArray[np.bool_]:
+    """Which files are there; a look into each folder is much faster than one at each file."""
+    folders = {root / Path(file).parent for file in files}
+    there = {entry for folder in folders if folder.is_dir() for entry in folder.iterdir()}
+    return np.array([root / file in there for file in files], bool)
+
+
+def _hash(array: Integers) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()

@@ -1,0 +1,95 @@
+"""Contact sheets: many pictures on one, with names for rows and columns."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from lassi.base.files import write_whole
+from lassi.base.streams import Stream
+from lassi.data.dataset import Dataset, Integers
+from lassi.data.factors import FactorDataset
+
+GAP = 3
+LEAST_TILE = 72  # pixels; smaller pictures are enlarged, pixel by pixel
+
+
+def contact_sheet(
+    pictures: NDArray[np.uint8], *, rows: Sequence[str] = (), columns: Sequence[str] = (), title: str = ""
+) -> Image.Image:
+    """One picture of ``pictures (rows, columns, 3, H, W)``, with names for the rows and columns."""
+    num_rows, num_columns, _, height, width = pictures.shape
+    zoom = max(1, -(-LEAST_TILE // width))
+    tile_h, tile_w = height * zoom, width * zoom
+    font, heading = ImageFont.load_default(13), ImageFont.load_default(17)
+    left = GAP + max((int(font.getlength(row)) + 10 for row in rows), default=0)
+    top = GAP + (30 if title else 0) + (20 if columns else 0)
+    size = (left + num_columns * (tile_w + GAP), top + num_rows * (tile_h + GAP))
+    sheet = Image.new("RGB", size, "white")
+    draw = ImageDraw.Draw(sheet)
+    draw.text((left, 4), title, "black", heading)
+    for c, column in enumerate(columns):
+        x = left + c * (tile_w + GAP) + tile_w / 2
+        draw.text((x, top - 6), column, "black", font, anchor="ms")
+    for r in range(num_rows):
+        y = top + r * (tile_h + GAP)
+        if rows:
+            draw.text((left - 8, y + tile_h / 2), rows[r], "black", font, anchor="rm")
+        for c in range(num_columns):
+            tile = Image.fromarray(np.ascontiguousarray(pictures[r, c].transpose(1, 2, 0)))
+            sheet.paste(
+                tile.resize((tile_w, tile_h), Image.Resampling.NEAREST), (left + c * (tile_w + GAP), y)
+            )
+    return sheet
+
+
+def orientations_sheet(
+    dataset: FactorDataset, *, split: str = "test", scenes: int = 8, seed: int = 0
+) -> Image.Image:
+    """Scenes of the 3D Shapes world, a row each, from all 15 sides; every shape comes equally often."""
+    people = dataset.people(split)
+    people = people[dataset.labels("orientation", people) == 0]
+    shapes = dataset.labels("shape", people)
+    order = Stream(seed, "sheet/scenes").numpy().permutation(len(people))
+    by_shape = [order[shapes[order] == shape] for shape in range(4)]
+    chosen = people[[by_shape[n % 4][n // 4] for n in range(scenes)]]
+    names = [dataset.attributes["shape"].values[label] for label in dataset.labels("shape", chosen)]
+    similar = dataset.similar(chosen)
+    pictures = dataset.images(similar.reshape(-1)).reshape(*similar.shape, 3, dataset.size, dataset.size)
+    title = f"{dataset.name}, {split}: scenes from 15 sides, the people who are truly similar"
+    return contact_sheet(pictures, rows=names, columns=dataset.attributes["orientation"].values, title=title)
+
+
+def people_sheet(
+    dataset: Dataset, *, split: str = "test", by: str | None = None, columns: int = 12, seed: int = 0
+) -> Image.Image:
+    """People of a split at random; with ``by`` a row for each value of an attribute."""
+    people = Stream(seed, "sheet/people").numpy().permutation(dataset.people(split))
+    if by is None:
+        rows = max(1, min(5, len(people) // columns))
+        return _grid(dataset, [people[r * columns : (r + 1) * columns] for r in range(rows)], [], split)
+    attribute, labels = dataset.attribute(by), dataset.labels(by, people)
+    groups = [people[labels == label][:columns] for label in range(len(attribute.values))]
+    names = [f"{by}: {value}" for value in attribute.values]
+    filled = [(group, name) for group, name in zip(groups, names, strict=True) if len(group)]
+    return _grid(dataset, [group for group, _ in filled], [name for _, name in filled], split)
+
+
+def _grid(dataset: Dataset, groups: list[Integers], names: list[str], split: str) -> Image.Image:
+    """Rows of people; a short row is filled up with white."""
+    width = max(map(len, groups))
+    pictures = np.full((len(groups), width, 3, dataset.size, dataset.size), 255, np.uint8)
+    for row, group in enumerate(groups):
+        pictures[row, : len(group)] = dataset.images(group)
+    return contact_sheet(pictures, rows=names, title=f"{dataset.name}, {split}")
+
+
+def save_sheet(sheet: Image.Image, path: Path) -> Path:
+    """Write a sheet as PNG, whole or not at all, and return where it is."""
+    content = io.BytesIO()
+    sheet.save(content, "PNG", optimize=True)
+    write_whole(path, content.getvalue())
+    return path
