@@ -149,8 +149,18 @@ def _npy_header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
 
 @contextmanager
 def new_artefact(folder: Path, identity: Identity) -> Iterator[Draft]:
-    """Write an artefact; when the block ends it stands in ``folder``, whole, or there is none of it."""
-    with whole_folder(folder) as part:
+    """Write an artefact; when the block ends it stands in ``folder``, whole, or there is none of it.
+
+    If another writer has put one of the same fingerprint there meanwhile, that one stays.
+    """
+
+    def is_as_good(there: Path) -> bool:
+        try:
+            return find_artefact(there, identity) is not None
+        except UserError:
+            return False
+
+    with whole_folder(folder, keeps=is_as_good) as part:
         draft = Draft(part, identity)
         yield draft
         draft.close()
@@ -228,12 +238,12 @@ def common_parent(role: str, artefacts: Mapping[str, Artefact]) -> str:
     for name, fingerprint in others:
         if fingerprint != expected:
             raise UserError(
-                f"The {first} was made with the {role} {_short(expected)}, "
-                f"the {name} with {_short(fingerprint)}.",
+                f"'{first}' was made with the {role} {_short(expected)}, "
+                f"'{name}' with {_short(fingerprint)}.",
                 hint=f"Make both from the same {role}.",
             )
     if expected is None:
-        raise UserError(f"The {first} was not made from a {role}.", hint=f"Make it from a {role} first.")
+        raise UserError(f"'{first}' was not made from a {role}.", hint=f"Make it from a {role} first.")
     return expected
 
 

@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -21,11 +21,15 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def whole_folder(folder: Path, *, keeps: Callable[[Path], bool]) -> Iterator[Path]:
     """A folder to write into that takes the place of ``folder`` when the block ends, whole, or never.
 
-    An exception leaves nothing behind. What a killed process left is swept away by the next writer. Of
-    two writers at once the later one's folder stays. Files in it are written with :class:`HashedFile`.
+    An exception leaves nothing behind. What a killed process left is swept away by the next writer. Files
+    in it are written with :class:`HashedFile`.
+
+    Args:
+        keeps: whether a folder that stands there by then is as good; it is kept, because another process
+            may be reading it.
     """
     part = folder.parent / _part_name(folder)
     try:
@@ -36,7 +40,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         yield part
         with _refusals_told(folder):
             _sync(part)
-            _take_the_place_of(folder, part)
+            _take_the_place_of(folder, part, keeps)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -96,6 +100,7 @@ def _refusals_told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        path = Path(*(_whole_name(name) for name in path.parts))
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(
                 f"The disk filled up while '{path}' was written; nothing unfinished is left behind.",
@@ -108,6 +113,12 @@ def _refusals_told(path: Path) -> Iterator[None]:
 
 def _part_name(path: Path) -> str:
     return f".{path.name}.{socket.gethostname()}.{os.getpid()}.{secrets.token_hex(4)}.part"
+
+
+def _whole_name(part_name: str) -> str:
+    """The name that a part will have, as the user knows it; any other name is itself."""
+    before, own, _ = part_name.partition(f".{socket.gethostname()}.{os.getpid()}.")
+    return before.removeprefix(".") if own else part_name
 
 
 def _sweep(path: Path) -> None:
@@ -137,7 +148,7 @@ def _sync(folder: Path) -> None:
         os.close(handle)
 
 
-def _take_the_place_of(folder: Path, part: Path) -> None:
+def _take_the_place_of(folder: Path, part: Path, keeps: Callable[[Path], bool]) -> None:
     """Rename ``part`` to ``folder``; a folder that stands there is moved away first, as a rename needs."""
     while True:
         try:
@@ -147,6 +158,8 @@ def _take_the_place_of(folder: Path, part: Path) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
+        if keeps(folder):
+            return
         old = folder.parent / _part_name(folder)
         try:
             folder.rename(old)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lassi.cli import bench, data, demo
-from lassi.cli.command import USERS_ERROR, group, tell
+from lassi.cli.command import INTERRUPTED, USERS_ERROR, group, tell
 
 ABOUT = """Proves, person by person, that an image classifier gives the same answer to everybody who differs
 from that person only in given attributes: skin tone, age, hair colour, orientation.
@@ -34,6 +34,8 @@ def main() -> None:
     """Run the command line; a mistake in usage is the user's error too, with its exit code."""
     try:
         sys.exit(app(standalone_mode=False))
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(INTERRUPTED)
     except Exception as error:
         if not hasattr(error, "format_message"):  # it is no usage error, whose class typer keeps to itself
             raise
@@ -41,3 +43,7 @@ def main() -> None:
         path = context.command_path if context else "lassi"
         tell(str(error.format_message()), f"Run `{path} --help` to see what it takes.")
         sys.exit(USERS_ERROR)
+
+
+if __name__ == "__main__":
+    main()

@@ -54,7 +54,7 @@ def _shares(dataset: Dataset, name: str) -> dict[str, dict[str, float]]:
 
 
 def _unreadable(dataset: Dataset, progress: Progress) -> list[str]:
-    """Read every picture; if all can be read they are kept, so that nobody reads them again."""
+    """Read every picture, and go on where one cannot be read."""
     if not isinstance(dataset, PictureFiles):
         dataset.prepare(progress)
         return []

@@ -6,7 +6,6 @@ from torch import Tensor
 from lassi.base.streams import Stream
 
 LEVELS = 32  # 5 bits
-BELOW_HALF = 0.5 - 2.0**-25  # the largest float32 below 0.5
 
 
 def quantise(images: Tensor) -> Tensor:
@@ -25,9 +24,13 @@ def quantise(images: Tensor) -> Tensor:
 
 
 def dequantise(x: Tensor, *, stream: Stream) -> Tensor:
-    """Quantised pictures with uniform noise of one level, so that a density can be fitted to them."""
-    noise = torch.rand(x.shape, generator=stream.torch()).to(x.device, x.dtype)
-    return (x + noise / LEVELS).clamp_(max=BELOW_HALF)
+    """Quantised pictures with uniform noise of one level, so that a density can be fitted to them.
+
+    The noise has 65,536 steps, few enough that the sum is exact in float32 and never leaves its level.
+    """
+    steps = 2**16
+    noise = torch.randint(steps, x.shape, generator=stream.torch()).to(x.device, x.dtype)
+    return x + (noise + 0.5) / (steps * LEVELS)
 
 
 def flip(x: Tensor, *, stream: Stream) -> Tensor:

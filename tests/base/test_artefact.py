@@ -1,0 +1,221 @@
+"""An artefact is whole or absent, knows what it was made of, and notices damage."""
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lassi.base.artefact import META, Artefact, Identity, common_parent, find_artefact, new_artefact
+from lassi.base.errors import DiskFull, UserError
+from lassi.base.files import write_whole
+
+IDENTITY = Identity("flow", 1, {"levels": 3}, {"data": "abc"}, seed=42)
+
+
+def write(folder: Path, identity: Identity = IDENTITY, value: float = 1.0) -> Artefact:
+    with new_artefact(folder, identity) as draft:
+        draft.write_tensors({"w": torch.full((3,), value), "b": torch.arange(4)[::2]})
+        with draft.write_rows("z.npy", (5, 2), np.float32) as rows:
+            rows.append(np.ones((2, 2)))
+            rows.append(np.zeros((3, 2)))
+        draft.figures["loss"] = 0.5
+    return Artefact(folder)
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    write(tmp_path / "flow")
+    artefact = Artefact(tmp_path / "flow")
+    assert torch.equal(artefact.tensors()["w"], torch.ones(3))
+    assert torch.equal(artefact.tensors()["b"], torch.tensor([0, 2]))
+    assert artefact.rows("z.npy").tolist() == [[1, 1], [1, 1], [0, 0], [0, 0], [0, 0]]
+    assert artefact.rows("z.npy").dtype == np.float32
+    assert artefact.figures == {"loss": 0.5}
+    assert artefact.identity == IDENTITY
+    assert artefact.meta["libraries"]["torch"].startswith("2.")
+    artefact.verify()
+
+
+def test_numpy_reads_the_rows_as_its_own(tmp_path: Path) -> None:
+    write(tmp_path / "flow")
+    np.save(tmp_path / "numpy.npy", np.repeat([[1, 1], [0, 0]], [2, 3], 0).astype(np.float32))
+    assert (tmp_path / "flow/z.npy").read_bytes() == (tmp_path / "numpy.npy").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Identity("latents", 1, {"levels": 3}, {"data": "abc"}, seed=42),
+        Identity("flow", 2, {"levels": 3}, {"data": "abc"}, seed=42),
+        Identity("flow", 1, {"levels": 4}, {"data": "abc"}, seed=42),
+        Identity("flow", 1, {"levels": 3}, {"data": "abd"}, seed=42),
+        Identity("flow", 1, {"levels": 3}, {"data": "abc"}, seed=43),
+    ],
+)
+def test_everything_it_is_made_of_changes_the_fingerprint(tmp_path: Path, other: Identity) -> None:
+    write(tmp_path / "flow")
+    assert find_artefact(tmp_path / "flow", IDENTITY) is not None
+    assert find_artefact(tmp_path / "flow", other) is None
+    assert find_artefact(tmp_path / "nothing", other) is None
+
+
+def test_the_same_content_is_the_same_bytes(tmp_path: Path) -> None:
+    write(tmp_path / "a")
+    write(tmp_path / "b")
+    for name in ("weights.safetensors", "z.npy", META):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), new_artefact(tmp_path / "flow", IDENTITY) as draft:
+        draft.write_bytes("half", b"1")
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_the_old_one(tmp_path: Path) -> None:
+    write(tmp_path / "flow")
+    with pytest.raises(RuntimeError), new_artefact(tmp_path / "flow", IDENTITY) as draft:
+        draft.write_bytes("half", b"1")
+        raise RuntimeError
+    assert [path.name for path in tmp_path.iterdir()] == ["flow"]
+    Artefact(tmp_path / "flow").verify()
+
+
+def test_too_few_rows_are_never_an_artefact(tmp_path: Path) -> None:
+    with (
+        pytest.raises(AssertionError, match="1 of 2 rows"),
+        new_artefact(tmp_path / "flow", IDENTITY) as draft,
+        draft.write_rows("z.npy", (2, 1), np.uint8) as rows,
+    ):
+        rows.append(np.zeros((1, 1)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_newer_one_takes_the_place(tmp_path: Path) -> None:
+    write(tmp_path / "flow")
+    newer = write(tmp_path / "flow", Identity("flow", 2), value=2.0)
+    assert newer.tensors()["w"][0] == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["flow"]
+
+
+def _write_slowly(folder: Path) -> None:
+    with (
+        new_artefact(folder, IDENTITY) as draft,
+        draft.write_rows("z.npy", (10_000, 10), np.float32) as rows,
+    ):
+        for _ in range(10_000):
+            rows.append(np.ones((1, 10), np.float32))
+            time.sleep(0.001)
+
+
+def test_a_killed_writer_leaves_no_artefact_and_the_next_one_sweeps(tmp_path: Path) -> None:
+    writer = multiprocessing.get_context("fork").Process(target=_write_slowly, args=(tmp_path / "flow",))
+    writer.start()
+    while not list(tmp_path.glob(".flow.*.part/z.npy")):
+        time.sleep(0.01)
+    assert writer.pid
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.join()
+    assert find_artefact(tmp_path / "flow", IDENTITY) is None
+    write(tmp_path / "flow").verify()
+    assert [path.name for path in tmp_path.iterdir()] == ["flow"]
+
+
+def _write_many(folder: Path, times: int) -> None:
+    for _ in range(times):
+        write(folder)
+
+
+def test_writers_at_once_leave_a_whole_one(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=_write_many, args=(tmp_path / "flow", 20)) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0] * 4
+    Artefact(tmp_path / "flow").verify()
+    assert [path.name for path in tmp_path.iterdir()] == ["flow"]
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(small_disk: Path) -> None:
+    with (
+        pytest.raises(DiskFull, match=r"The disk filled up while '.*/disk/flow/z.npy' was written"),
+        new_artefact(small_disk / "flow", IDENTITY) as draft,
+        draft.write_rows("z.npy", (4, 1_000_000), np.uint8) as rows,
+    ):
+        for _ in range(4):
+            rows.append(np.zeros((1, 1_000_000)))
+    assert list(small_disk.iterdir()) == []
+
+
+def test_a_full_disk_keeps_the_file_that_was_there(small_disk: Path) -> None:
+    write_whole(small_disk / "sheet.png", b"old")
+    with pytest.raises(DiskFull):
+        write_whole(small_disk / "sheet.png", bytes(2_000_000))
+    assert [path.name for path in small_disk.iterdir()] == ["sheet.png"]
+    assert (small_disk / "sheet.png").read_bytes() == b"old"
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"file/flow' cannot be written \(.*\)\. Choose a place"):
+        write(tmp_path / "file/flow")
+
+
+def damage(folder: Path, how: str) -> None:
+    weights, meta = folder / "weights.safetensors", folder / META
+    content = bytearray(weights.read_bytes())
+    match how:
+        case "a bit":
+            content[-1] ^= 1
+            weights.write_bytes(content)
+        case "cut":
+            weights.write_bytes(content[:-1])
+        case "gone":
+            weights.unlink()
+        case "settings":
+            meta.write_text(meta.read_text().replace('"levels": 3', '"levels": 4'))
+        case "no JSON":
+            meta.write_text("{")
+        case "entries":
+            meta.write_text(json.dumps({"stage": "flow"}))
+
+
+@pytest.mark.parametrize("how", ["a bit", "cut", "gone", "settings", "no JSON", "entries"])
+def test_damage_is_noticed(tmp_path: Path, how: str) -> None:
+    write(tmp_path / "flow")
+    damage(tmp_path / "flow", how)
+    with pytest.raises(UserError, match=r"is damaged: .* Remove the folder and make it again\."):
+        Artefact(tmp_path / "flow").tensors()
+
+
+def test_damaged_rows_are_noticed_by_verify(tmp_path: Path) -> None:
+    artefact = write(tmp_path / "flow")
+    content = bytearray((tmp_path / "flow/z.npy").read_bytes())
+    content[-1] ^= 1
+    (tmp_path / "flow/z.npy").write_bytes(content)
+    with pytest.raises(UserError, match=r"checksum of 'z.npy'"):
+        artefact.verify()
+
+
+def test_an_empty_folder_is_no_artefact(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"There is no artefact in"):
+        Artefact(tmp_path)
+
+
+def test_artefacts_of_different_parents_are_refused_by_name(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", Identity("directions", 1, parents={"flow": "a" * 64}))
+    same = write(tmp_path / "same", Identity("latents", 1, parents={"flow": "a" * 64}))
+    other = write(tmp_path / "other", Identity("latents", 1, parents={"flow": "b" * 64}))
+    assert common_parent("flow", {"directions": one, "latents": same}) == "a" * 64
+    with pytest.raises(UserError, match=r"'directions' was made with the flow a{12}, 'latents' with b{12}"):
+        common_parent("flow", {"directions": one, "latents": other})
+    with pytest.raises(UserError, match="was not made from a data"):
+        common_parent("data", {"directions": one})

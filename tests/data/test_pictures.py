@@ -1,0 +1,351 @@
+"""Datasets of image files: small ones written by the tests, and everything that can be wrong with them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lassi.base.errors import DiskFull, UserError
+from lassi.data.celeba import open_celeba
+from lassi.data.check import check_dataset
+from lassi.data.decode import decode, shrink
+from lassi.data.fairface import AGES, open_fairface
+from lassi.data.folder import open_folder
+
+
+def picture(number: int, width: int = 80, height: int = 96) -> Image.Image:
+    rng = np.random.default_rng(number)
+    small = rng.integers(0, 256, (6, 5, 3), dtype=np.uint8)
+    return Image.fromarray(small).resize((width, height), Image.Resampling.BICUBIC)
+
+
+def write_celeba(root: Path, count: int = 30, line_end: str = "\n") -> Path:
+    (root / "img_align_celeba").mkdir(parents=True)
+    names = [f"{number:06d}.jpg" for number in range(1, count + 1)]
+    for number, name in enumerate(names):
+        picture(number).save(root / "img_align_celeba" / name)
+    rows = [
+        f"{name}  {1 if n % 2 else -1} {'  '[: n % 2]} {1 if n % 3 else -1} " for n, name in enumerate(names)
+    ]
+    text = line_end.join([str(count), "Smiling  Young ", *rows, ""])
+    (root / "list_attr_celeba.txt").write_bytes(text.encode())
+    splits = line_end.join(f"{name} {min(n // 10, 2)}" for n, name in enumerate(names))
+    (root / "list_eval_partition.txt").write_bytes(splits.encode())
+    return root
+
+
+def write_fairface(root: Path, train: int = 20, val: int = 5) -> Path:
+    for part, count in (("train", train), ("val", val)):
+        (root / part).mkdir(parents=True)
+        rows = ["file,age,gender,race,service_test"]
+        for n in range(count):
+            picture(n, 72, 72).save(root / part / f"{n + 1}.jpg")
+            race = ("East_Asian", "Latino Hispanic", "Black")[n % 3]
+            rows.append(f"{part}/{n + 1}.jpg,{AGES[n % 9]},{('Male', 'Female')[n % 2]},{race},False")
+        (root / f"fairface_label_{part}.csv").write_bytes("\r\n".join(rows).encode())
+    return root
+
+
+def write_folder(root: Path, rows: str, pictures: int = 6) -> Path:
+    root.mkdir(exist_ok=True)
+    for number in range(pictures):
+        picture(number).save(root / f"{number}.png")
+    (root / "labels.csv").write_text(rows)
+    return root
+
+
+ROWS = "file,smile,age\n" + "".join(f"{n}.png,{n % 2},{(30, 7, 100)[n % 3]}\n" for n in range(6))
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_celeba_is_read_with_any_line_ends_and_spacing(tmp_path: Path, line_end: str) -> None:
+    dataset = open_celeba(write_celeba(tmp_path, line_end=line_end), 64)
+    assert [len(dataset.people(s)) for s in ("train", "valid", "test")] == [10, 10, 10]
+    everybody = np.arange(30)
+    assert (dataset.labels("Smiling", everybody) == everybody % 2).all()
+    assert (dataset.labels("Young", everybody) == (everybody % 3 > 0)).all()
+    assert dataset.images(everybody).shape == (30, 3, 64, 64)
+
+
+def test_celeba_with_some_of_its_pictures(tmp_path: Path) -> None:
+    root = write_celeba(tmp_path)
+    for number in (1, 2, 12):
+        (root / f"img_align_celeba/{number:06d}.jpg").unlink()
+    dataset = open_celeba(root, 32)
+    assert len(dataset.annotations.absent) == 3
+    assert [len(dataset.people(s)) for s in ("train", "valid", "test")] == [8, 9, 10]
+    person = dataset.people("valid")[0]
+    assert dataset.describe(person).endswith("000011.jpg")
+    assert dataset.labels("Young", [person])[0] == 1
+    assert check_dataset(dataset).absent == [f"img_align_celeba/{n:06d}.jpg" for n in (1, 2, 12)]
+
+
+def test_fairface_races_are_read_with_spaces_or_underscores(tmp_path: Path) -> None:
+    dataset = open_fairface(write_fairface(tmp_path), 64)
+    test = dataset.people("test")
+    assert dataset.labels("Race=East Asian", test).tolist() == [1, 0, 0, 1, 0]
+    assert dataset.labels("Race=East_Asian", test).tolist() == [1, 0, 0, 1, 0]
+    assert dataset.labels("Race=Latino_Hispanic", test).tolist() == [0, 1, 0, 0, 1]
+    assert dataset.labels("Age", test).tolist() == [0, 1, 2, 3, 4]
+    assert dataset.labels("Age-2", test).tolist() == [0, 0, 0, 0, 1]
+    assert dataset.labels("Age-3", test).tolist() == [0, 0, 0, 1, 1]
+
+
+def test_fairface_is_split_80_to_20_and_always_alike(tmp_path: Path) -> None:
+    root = write_fairface(tmp_path)
+    one, again = open_fairface(root, 64), open_fairface(root, 64)
+    assert (len(one.people("train")), len(one.people("valid"))) == (16, 4)
+    assert (one.people("valid") == again.people("valid")).all()
+
+
+def test_fairface_custom_splits_count_rows_from_one(tmp_path: Path) -> None:
+    root = write_fairface(tmp_path)
+    (root / "custom_train_split.txt").write_text("1\n3\n5\n")
+    with pytest.raises(UserError, match=r"custom_train_split.txt' but no 'custom_valid_split.txt'"):
+        open_fairface(root, 64)
+    (root / "custom_valid_split.txt").write_text("2\r\n20")
+    dataset = open_fairface(root, 64)
+    assert [dataset.describe(p) for p in dataset.people("train")] == [
+        "train/1.jpg",
+        "train/3.jpg",
+        "train/5.jpg",
+    ]
+    assert [dataset.describe(p) for p in dataset.people("valid")] == ["train/2.jpg", "train/20.jpg"]
+    (root / "custom_valid_split.txt").write_text("2\n21")
+    with pytest.raises(UserError, match=r"custom_valid_split.txt, number 2: '21' is no row of .*1 to 20"):
+        open_fairface(root, 64)
+    (root / "custom_valid_split.txt").write_text("2 5")
+    with pytest.raises(UserError, match=r"Row 5 of fairface_label_train.csv is in both"):
+        open_fairface(root, 64)
+
+
+def test_a_folder_has_the_attributes_of_its_columns(tmp_path: Path) -> None:
+    dataset = open_folder(write_folder(tmp_path, ROWS), 32)
+    assert dataset.attributes["smile"].values == ("0", "1")
+    assert dataset.attributes["age"].values == ("7", "30", "100")
+    assert dataset.labels("age", np.arange(6)).tolist() == [1, 0, 2, 1, 0, 2]
+    assert dataset.labels("age=100", np.arange(6)).tolist() == [0, 0, 1, 0, 0, 1]
+    assert sorted(np.concatenate(list(dataset.splits.values()))) == list(range(6))
+
+
+def test_a_folder_may_say_who_is_in_which_split(tmp_path: Path) -> None:
+    rows = "file,split,smile\n0.png,test,no\n1.png,train,yes\n2.png,train,no\n"
+    dataset = open_folder(write_folder(tmp_path, rows), 32)
+    assert dataset.people("train").tolist() == [1, 2]
+    with pytest.raises(UserError, match=r"The split 'valid' of folder is empty\. .*train \(2\), valid \(0\)"):
+        dataset.people("valid")
+
+
+def test_resizing_keeps_the_middle() -> None:
+    tall = Image.new("RGB", (10, 30))
+    tall.paste((255, 0, 0), (0, 10, 10, 20))
+    assert (np.asarray(shrink(tall, 10)) == (255, 0, 0)).all()
+    wide = tall.transpose(Image.Transpose.ROTATE_90)
+    assert (np.asarray(shrink(wide, 10)) == (255, 0, 0)).all()
+
+
+def test_a_picture_held_sideways_is_turned(tmp_path: Path) -> None:
+    image = picture(1, 64, 64)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by 90°
+    image.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "a.png", exif=exif)
+    assert (decode(tmp_path / "a.png", 64).transpose(1, 2, 0) == np.asarray(image)).all()
+
+
+@pytest.mark.parametrize("mode", ["L", "RGBA", "P", "CMYK"])
+def test_every_kind_of_picture_becomes_red_green_blue(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / ("a.tif" if mode == "CMYK" else "a.png")
+    picture(1).convert(mode).save(path)
+    assert decode(path, 64).shape == (3, 64, 64)
+
+
+def test_images_do_not_depend_on_workers_or_order(tmp_path: Path) -> None:
+    root = write_celeba(tmp_path, count=200)
+    people = np.random.default_rng(0).permutation(200)
+    one, many = open_celeba(root, 32, workers=1), open_celeba(root, 32, workers=4)
+    assert (one.images(people) == many.images(people)).all()
+    assert (one.images(people)[np.argsort(people)] == one.images(np.arange(200))).all()
+
+
+def test_the_fingerprint_knows_pictures_labels_and_size_but_not_the_time(tmp_path: Path) -> None:
+    root = write_celeba(tmp_path)
+    first = open_celeba(root, 32).fingerprint
+    (root / "img_align_celeba/000003.jpg").touch()
+    assert open_celeba(root, 32).fingerprint == first
+    assert open_celeba(root, 64).fingerprint != first
+    labels = (root / "list_attr_celeba.txt").read_text()
+    (root / "list_attr_celeba.txt").write_text(labels.replace("000003.jpg  -1", "000003.jpg  1"))
+    assert open_celeba(root, 32).fingerprint != first
+    (root / "list_attr_celeba.txt").write_text(labels)
+    assert open_celeba(root, 32).fingerprint == first
+    picture(99).save(root / "img_align_celeba/000003.jpg")
+    assert open_celeba(root, 32).fingerprint != first
+
+
+def test_kept_pictures_are_used_until_a_picture_changes(tmp_path: Path, cache_of_its_own: Path) -> None:
+    root = write_celeba(tmp_path / "celeba")
+    open_celeba(root, 32).prepare()
+    assert len(list((cache_of_its_own / "pictures").iterdir())) == 1
+    dataset = open_celeba(root, 32)
+    dataset.prepare()
+    assert len(list((cache_of_its_own / "pictures").iterdir())) == 1
+    before = dataset.images([2])
+    picture(99).save(root / "img_align_celeba/000003.jpg")
+    changed = open_celeba(root, 32)
+    changed.prepare()
+    assert (changed.images([2]) != before).any()
+
+
+# Bad input: one sentence with the file, the row and what to do, and nothing half-written.
+
+
+def test_a_missing_folder_is_told(tmp_path: Path) -> None:
+    for opens in (open_celeba, open_fairface, open_folder):
+        with pytest.raises(UserError, match=r"nowhere' for the dataset \w+ does not exist\. Give its folder"):
+            opens(tmp_path / "nowhere", 64)
+
+
+def test_a_missing_annotation_file_is_told(tmp_path: Path) -> None:
+    root = write_celeba(tmp_path)
+    (root / "list_eval_partition.txt").unlink()
+    with pytest.raises(UserError, match=r"list_eval_partition.txt' does not exist"):
+        open_celeba(root, 64)
+
+
+@pytest.mark.parametrize("cut", [0, 20, 300])
+def test_a_truncated_jpeg_is_told_with_its_row_and_leaves_no_cache(
+    tmp_path: Path, cache_of_its_own: Path, cut: int
+) -> None:
+    root = write_celeba(tmp_path / "celeba")
+    path = root / "img_align_celeba/000007.jpg"
+    path.write_bytes(path.read_bytes()[:cut])
+    dataset = open_celeba(root, 32)
+    told = r"img_align_celeba/000007.jpg \(row 7 of list_attr_celeba.txt\): the picture cannot be read"
+    with pytest.raises(UserError, match=told):
+        dataset.images(np.arange(30))
+    with pytest.raises(UserError, match=told + r".* Replace the file, or take its row out"):
+        dataset.prepare()
+    assert not list(cache_of_its_own.glob("pictures/*"))
+    assert [s.split(" ")[0] for s in check_dataset(dataset).unreadable] == ["img_align_celeba/000007.jpg"]
+
+
+def test_a_picture_smaller_than_the_working_size_is_told(tmp_path: Path) -> None:
+    root = write_celeba(tmp_path)
+    picture(1, 48, 60).save(root / "img_align_celeba/000002.jpg")
+    with pytest.raises(UserError, match=r"000002.jpg \(row 2 .*48×60 pixels, fewer .* 64×64\. .*at most 48"):
+        open_celeba(root, 64).images([1])
+    assert open_celeba(root, 48).images([1]).shape == (1, 3, 48, 48)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("list_attr_celeba.txt", "30\n", "31\n", r"promises 31 rows, but 30 follow"),
+        ("list_attr_celeba.txt", "30\n", "x\n", r"does not begin with a count"),
+        (
+            "list_attr_celeba.txt",
+            "000004.jpg  1",
+            "000004.jpg  2",
+            r"row 4: 'Smiling' is '2', neither -1 nor 1",
+        ),
+        ("list_attr_celeba.txt", "000004.jpg  1", "000004.jpg  ", r"row 4: it has 1 labels for 2 attributes"),
+        (
+            "list_eval_partition.txt",
+            "000004.jpg 0",
+            "000004.jpg 3",
+            r"row 4: '000004.jpg 3' is not a file name",
+        ),
+        (
+            "list_eval_partition.txt",
+            "000004.jpg 0\n",
+            "",
+            r"does not mention '000004.jpg', which is row 4 of",
+        ),
+    ],
+)
+def test_mistakes_in_celebas_files_are_told_with_their_row(
+    tmp_path: Path, file: str, old: str, new: str, told: str
+) -> None:
+    root = write_celeba(tmp_path)
+    text = (root / file).read_text()
+    assert old in text
+    (root / file).write_text(text.replace(old, new))
+    with pytest.raises(UserError, match=f"{file}.*{told}"):
+        open_celeba(root, 64)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            ",age,",
+            ",years,",
+            r"there is no column 'age' among file, years, gender, race, service_test\. Name",
+        ),
+        ("train/2.jpg,3-9", "train/2.jpg,9-Mar", r"row 2: 'age' is '9-Mar', which is none of 0-2, 3-9"),
+        ("Latino Hispanic", "Martian", r"row 2: 'race' is 'Martian', which is none of Black, "),
+        ("train/2.jpg,3-9,", "train/2.jpg,", r"row 2: it has more or fewer cells than the 5 columns"),
+        ("train/2.jpg,3-9,", "train/2.jpg,3-9,7,", r"row 2: it has more or fewer cells than the 5 columns"),
+    ],
+)
+def test_mistakes_in_fairfaces_files_are_told_with_their_row(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    root = write_fairface(tmp_path)
+    path = root / "fairface_label_train.csv"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(UserError, match=f"fairface_label_train.csv.*{told}"):
+        open_fairface(root, 64)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("smile\n1\n", r"labels.csv: there is no column 'file' among smile"),
+        ("file\n0.png\n", r"there is no attribute beside 'file'"),
+        ("file,smile\n", r"labels.csv: there are no rows"),
+        ("", r"there is no column 'file' among none"),
+        ("file,smile\n0.png,1\n1.png,\n", r"row 2: 'smile' is empty"),
+        ("file,split,smile\n0.png,dev,1\n", r"row 1: 'split' is 'dev', which is none of train, valid, test"),
+        ("file,smile\nx.png,1\n", r"None of the 1 pictures, 'x.png' the first, is in"),
+        ("file,x\n" + "".join(f"{n}.png,{n}\n" for n in range(201)), r"'x' has 201 different values"),
+    ],
+)
+def test_mistakes_in_a_folders_labels_are_told(tmp_path: Path, rows: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        open_folder(write_folder(tmp_path, rows), 32)
+
+
+def test_a_label_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    write_folder(tmp_path, "")
+    (tmp_path / "labels.csv").write_bytes(b"\xff\xfe\x00file")
+    with pytest.raises(UserError, match=r"labels.csv' is not text"):
+        open_folder(tmp_path, 32)
+
+
+def test_a_typo_in_an_attribute_gets_the_nearest(tmp_path: Path) -> None:
+    dataset = open_fairface(write_fairface(tmp_path), 64)
+    for typo, told in [
+        ("Gendr", "attribute of fairface called 'Gendr'. Did you mean 'Gender'?"),
+        ("Race=Blak", "value of 'Race' called 'Blak'. Did you mean 'Black'?"),
+        ("Rase=Black", "Did you mean 'Race'?"),
+    ]:
+        with pytest.raises(UserError) as error:
+            dataset.labels(typo, [0])
+        assert told in str(error.value)
+    with pytest.raises(UserError, match="Did you mean 'train'"):
+        dataset.people("tran")
+
+
+def test_a_disk_that_fills_up_while_caching_is_told_and_leaves_nothing(
+    tmp_path: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = open_celeba(write_celeba(tmp_path / "celeba", count=200), 64)
+    monkeypatch.setenv("LASSI_CACHE", str(small_disk))
+    with pytest.raises(DiskFull, match=r"The disk filled up while '.*pictures.npy' was written"):
+        dataset.prepare()
+    assert not list(small_disk.glob("pictures/*"))
+    assert not list(small_disk.glob("pictures/.*"))
+    assert dataset.images([0]).shape == (1, 3, 64, 64)

@@ -1,0 +1,111 @@
+"""3D Shapes, on small files of the same layout."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from lassi.base.errors import UserError
+from lassi.data.factors import NUM_COMBINATIONS, ORIENTATIONS, SCALES, factors_of
+from lassi.data.shapes import render
+from lassi.data.shapes3d import Shapes3D
+
+SCENES = np.arange(0, NUM_COMBINATIONS // 15, 401)
+
+
+def values(factors: np.ndarray) -> np.ndarray:
+    """The labels as the official file holds them."""
+    hues = factors[:, :3] / 10
+    return np.column_stack([hues, SCALES[factors[:, 3]], factors[:, 4], ORIENTATIONS[factors[:, 5]]])
+
+
+def write(root: Path, labels: np.ndarray, images: np.ndarray) -> Path:
+    with h5py.File(root / "3dshapes.h5", "w") as file:
+        file.create_dataset("images", data=images, chunks=(10, 16, 16, 1), compression="gzip")
+        file.create_dataset("labels", data=labels)
+    return root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    factors = factors_of((SCENES[:, None] * 15 + np.arange(15)).reshape(-1))
+    return write(tmp_path, values(factors), render(factors, 64).transpose(0, 2, 3, 1))
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+def test_pictures_and_factors_are_those_of_the_file(root: Path, prepared: bool) -> None:
+    dataset = Shapes3D(root, 64)
+    if prepared:
+        dataset.prepare()
+    people = np.array([5, 900, 3, 3, 17])
+    assert (dataset.images(people) == render(dataset.factors[people], 64)).all()
+    expected = factors_of((SCENES[:, None] * 15 + np.arange(15)).reshape(-1))
+    assert (dataset.factors == expected).all()
+    assert (dataset.labels("orientation", people) == people % 15).all()
+
+
+def test_smaller_pictures_are_the_same_however_they_are_read(root: Path) -> None:
+    dataset, kept = Shapes3D(root, 32), Shapes3D(root, 32)
+    kept.prepare()
+    people = dataset.people("test")[:20]
+    assert dataset.images(people).shape == (20, 3, 32, 32)
+    assert (dataset.images(people) == kept.images(people)).all()
+    assert np.abs(dataset.images(people) - render(dataset.factors[people], 32).astype(int)).mean() < 6
+
+
+def test_the_split_keeps_scenes_whole(root: Path) -> None:
+    dataset = Shapes3D(root, 64)
+    scenes = [set(dataset.units(dataset.people(split))) for split in ("train", "valid", "test")]
+    assert sum(map(len, scenes)) == len(set.union(*scenes)) == len(SCENES)
+    assert (np.sort(dataset.similar([40])[0]) == np.arange(30, 45)).all()
+
+
+def test_split_files_are_obeyed(root: Path) -> None:
+    for split, rows in (("train", [4, 5, 6]), ("valid", [1, 2]), ("test", [0])):
+        np.save(root / f"custom_{split}_split.npy", np.array(rows))
+    dataset = Shapes3D(root, 64)
+    assert dataset.people("train").tolist() == [4, 5, 6]
+    assert dataset.people("test").tolist() == [0]
+    (root / "custom_test_split.npy").unlink()
+    with pytest.raises(UserError, match=r"custom_test_split.npy is missing"):
+        Shapes3D(root, 64)
+    np.save(root / "custom_test_split.npy", np.array([1e9]))
+    with pytest.raises(UserError, match=r"custom_test_split.npy: it does not hold rows"):
+        Shapes3D(root, 64)
+
+
+def test_the_other_custom_of_scales_is_understood(tmp_path: Path) -> None:
+    factors = factors_of(np.arange(0, NUM_COMBINATIONS, 4_801))
+    labels = values(factors)
+    labels[:, 3] = factors[:, 3] / 7
+    write(tmp_path, labels, np.zeros((len(factors), 64, 64, 3), np.uint8))
+    assert (Shapes3D(tmp_path, 64).factors == factors).all()
+
+
+def test_a_scene_whose_sides_are_not_all_there_is_told(tmp_path: Path) -> None:
+    factors = factors_of(np.arange(0, NUM_COMBINATIONS, 4_801))
+    write(tmp_path, values(factors), np.zeros((len(factors), 64, 64, 3), np.uint8))
+    with pytest.raises(UserError, match="does not hold every orientation"):
+        Shapes3D(tmp_path, 64).similar([0])
+
+
+def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"The folder .* does not exist"):
+        Shapes3D(tmp_path / "nowhere", 64)
+    with pytest.raises(UserError, match=r"There is no '.*3dshapes.h5'"):
+        Shapes3D(tmp_path, 64)
+    (tmp_path / "3dshapes.h5").write_bytes(b"not hdf5")
+    with pytest.raises(UserError, match=r"3dshapes.h5' cannot be read"):
+        Shapes3D(tmp_path, 64)
+    labels = values(factors_of(np.arange(15)))
+    labels[7, 5] = 31
+    write(tmp_path, labels, np.zeros((15, 64, 64, 3), np.uint8))
+    with pytest.raises(UserError, match=r"row 7: 'orientation' is 31, which is none of -30, "):
+        Shapes3D(tmp_path, 64)
+    write(tmp_path, values(factors_of(np.arange(15))), np.zeros((15, 64, 64, 3), np.uint8))
+    with pytest.raises(UserError, match=r"fewer than the working size 128"):
+        Shapes3D(tmp_path, 128)
+    write(tmp_path, values(factors_of(np.arange(14))), np.zeros((15, 64, 64, 3), np.uint8))
+    with pytest.raises(UserError, match=r"labels \(14, 6\) for 15 images"):
+        Shapes3D(tmp_path, 64)
