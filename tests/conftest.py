@@ -1,14 +1,18 @@
 """What all tests share: one thread a worker, a cache of their own, the real faces."""
 
+import errno
 import os
 import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from lassi.base.files import HashedFile, refusals_told
 
 REPOSITORY = Path(__file__).parent.parent
 FACES = Path(os.environ.get("LASSI_FACES", REPOSITORY.parent / "shared/data/faces.tar"))
@@ -21,9 +25,23 @@ def one_thread_a_worker() -> None:
     torch.set_num_threads(1)
 
 
+@pytest.fixture
+def until() -> Callable[[Callable[[], object]], None]:
+    """Wait until something happened; fail if it does not."""
+
+    def wait(happened: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 60
+        while not happened():
+            assert time.monotonic() < deadline, "it did not happen within a minute"
+            time.sleep(0.01)
+
+    return wait
+
+
 @pytest.fixture(autouse=True)
 def cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No test sees what another, or the user, has cached."""
+    """No test sees what another, or the user, has cached or put into the working folder."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LASSI_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("LASSI_DATA", raising=False)
     return tmp_path / "cache"
@@ -47,14 +65,27 @@ def faces() -> Path:
 
 
 @pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full as soon as anybody has written a megabyte into a file."""
+    write = HashedFile.write
+
+    def write_until_full(file: HashedFile, content: bytes | memoryview) -> None:
+        if file.bytes + len(content) > 1_000_000:
+            file._file.write(content[:100])
+            with refusals_told(file.path):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(file, content)
+
+    monkeypatch.setattr(HashedFile, "write", write_until_full)
+
+
+@pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of one megabyte."""
+    """A real disk of one megabyte, where mounting one is allowed."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True, check=False
-    )
-    if mounted.returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("A small disk cannot be mounted here: that takes root.")
     yield disk
     subprocess.run(["umount", str(disk)], check=True)

@@ -29,25 +29,18 @@ def test_no_public_name_equals_a_folder() -> None:
     assert not folders & set(lassi.__all__)
 
 
-@pytest.mark.parametrize(
-    "statement", ["import lassi", "import lassi.cli.main", "from lassi import open_dataset"]
-)
+@pytest.mark.parametrize("statement", ["import lassi", "import lassi.cli.main", "from lassi import open_dataset"])
 def test_importing_is_light(statement: str) -> None:
     heavy = "[m for m in ('torch', 'scipy.stats', 'matplotlib', 'rich', 'h5py') if m in sys.modules]"
     code = f"import sys; {statement}; print({heavy})"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        == "[]\n"
-    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_the_core_depends_on_ten_packages_and_all_are_pinned() -> None:
     core = {re.split(r"[<>=;\[ ]", line)[0] for line in requires("lassi") or () if "extra ==" not in line}
     ours = "jinja2 matplotlib numpy pillow pydantic rich safetensors scipy torch typer"
     assert " ".join(sorted(core)) == ours
-    pinned = {
-        line.split("==")[0].lower() for line in (REPOSITORY / "constraints.txt").read_text().splitlines()
-    }
+    pinned = {line.split("==")[0].lower() for line in (REPOSITORY / "constraints.txt").read_text().splitlines()}
     assert core <= pinned
     assert "torch==2.13.0\n" in (REPOSITORY / "constraints.txt").read_text()
     assert metadata("lassi")["Requires-Python"] == ">=3.11"

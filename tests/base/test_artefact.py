@@ -114,11 +114,10 @@ def _write_slowly(folder: Path) -> None:
             time.sleep(0.001)
 
 
-def test_a_killed_writer_leaves_no_artefact_and_the_next_one_sweeps(tmp_path: Path) -> None:
+def test_a_killed_writer_leaves_no_artefact_and_the_next_one_sweeps(tmp_path: Path, until) -> None:
     writer = multiprocessing.get_context("fork").Process(target=_write_slowly, args=(tmp_path / "flow",))
     writer.start()
-    while not list(tmp_path.glob(".flow.*.part/z.npy")):
-        time.sleep(0.01)
+    until(lambda: list(tmp_path.glob(".flow.*.part/z.npy")))
     assert writer.pid
     os.kill(writer.pid, signal.SIGKILL)
     writer.join()
@@ -153,6 +152,37 @@ def test_a_full_disk_is_told_and_leaves_nothing(small_disk: Path) -> None:
         for _ in range(4):
             rows.append(np.zeros((1, 1_000_000)))
     assert list(small_disk.iterdir()) == []
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_is_told_also_where_none_can_be_mounted(tmp_path: Path) -> None:
+    with pytest.raises(DiskFull), new_artefact(tmp_path / "flow", IDENTITY) as draft:
+        draft.write_bytes("half", bytes(900_000))
+        draft.write_bytes("whole", bytes(1_100_000))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_other_files_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(UserError, match=r"holds other files and would be replaced\. Choose a new"):
+        write(tmp_path)
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_only_ordinary_files_are_written_over(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="pipe' is there and is no ordinary file"):
+        write_whole(tmp_path / "pipe", b"x")
+    (tmp_path / "target").write_bytes(b"old")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    write_whole(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_bytes() == b"new"
+
+
+def test_settings_may_have_numbers_as_keys(tmp_path: Path) -> None:
+    identity = Identity("flow", 1, {2: "a", 10: "b"})  # type: ignore[dict-item]
+    assert write(tmp_path / "flow", identity).fingerprint == identity.fingerprint
 
 
 def test_a_full_disk_keeps_the_file_that_was_there(small_disk: Path) -> None:

@@ -6,6 +6,8 @@ import pty
 import re
 import time
 
+import pytest
+
 from lassi.base.progress import SILENT, Bars, Lines, for_stream
 
 
@@ -34,7 +36,9 @@ def test_a_stage_that_fails_is_not_summed_up() -> None:
     assert out.getvalue() == ""
 
 
-def test_a_terminal_sees_what_how_fast_and_how_long_still() -> None:
+def test_a_terminal_sees_what_how_fast_and_how_long_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
     leader, follower = pty.openpty()
     with os.fdopen(follower, "w") as terminal:
         progress = for_stream(terminal)

@@ -68,17 +68,14 @@ def test_writers_at_once_leave_one_whole_cache(tmp_path: Path) -> None:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
     assert [path.name for path in tmp_path.iterdir()] == ["z"]
-    found = latents(
-        SHAPES, PEOPLE, lambda _: pytest.fail("encoded"), flow="f", latent_dim=DIM, folder=tmp_path / "z"
-    )
+    found = latents(SHAPES, PEOPLE, lambda _: pytest.fail("encoded"), flow="f", latent_dim=DIM, folder=tmp_path / "z")
     found.artefact.verify()
 
 
-def test_a_killed_writer_leaves_no_cache(tmp_path: Path) -> None:
+def test_a_killed_writer_leaves_no_cache(tmp_path: Path, until) -> None:
     writer = multiprocessing.get_context("fork").Process(target=_encode_into, args=(tmp_path / "z", 0.05))
     writer.start()
-    while not list(tmp_path.glob(".z.*.part/z.npy")):
-        time.sleep(0.01)
+    until(lambda: list(tmp_path.glob(".z.*.part/z.npy")))
     assert writer.pid
     os.kill(writer.pid, signal.SIGKILL)
     writer.join()

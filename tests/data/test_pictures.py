@@ -1,5 +1,6 @@
 """Datasets of image files: small ones written by the tests, and everything that can be wrong with them."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +26,7 @@ def write_celeba(root: Path, count: int = 30, line_end: str = "\n") -> Path:
     names = [f"{number:06d}.jpg" for number in range(1, count + 1)]
     for number, name in enumerate(names):
         picture(number).save(root / "img_align_celeba" / name)
-    rows = [
-        f"{name}  {1 if n % 2 else -1} {'  '[: n % 2]} {1 if n % 3 else -1} " for n, name in enumerate(names)
-    ]
+    rows = [f"{name}  {1 if n % 2 else -1} {'  '[: n % 2]} {1 if n % 3 else -1} " for n, name in enumerate(names)]
     text = line_end.join([str(count), "Smiling  Young ", *rows, ""])
     (root / "list_attr_celeba.txt").write_bytes(text.encode())
     splits = line_end.join(f"{name} {min(n // 10, 2)}" for n, name in enumerate(names))
@@ -197,6 +196,46 @@ def test_kept_pictures_are_used_until_a_picture_changes(tmp_path: Path, cache_of
     assert (changed.images([2]) != before).any()
 
 
+def test_equal_looks_elsewhere_are_not_taken_for_the_same_pictures(tmp_path: Path) -> None:
+    """Same names, sizes and times of modification in another folder, but other pictures."""
+    fingerprints = []
+    for folder, colour in (("a", (0, 0, 0)), ("b", (0, 0, 1))):
+        root = write_folder(tmp_path / folder, "file,x\n0.bmp,1\n", pictures=0)
+        Image.new("RGB", (40, 40), colour).save(root / "0.bmp")
+        os.utime(root / "0.bmp", (1, 1))
+        fingerprints.append(open_folder(root, 32).fingerprint)
+    assert fingerprints[0] != fingerprints[1]
+
+
+def test_values_keep_their_order_whatever_their_spelling(tmp_path: Path) -> None:
+    rows = "file,x,race\n0.png,1,East Asian\n1.png,1.0,East_Asian\n2.png,01,White\n3.png,10,White\n"
+    dataset = open_folder(write_folder(tmp_path, rows), 32)
+    assert dataset.attributes["x"].values == ("01", "1", "1.0", "10")
+    assert dataset.labels("race", [0, 1, 2]).tolist() == [0, 1, 2]
+    assert dataset.labels("race=East Asian", [0, 1]).tolist() == [1, 0]
+    assert dataset.labels("race=East_Asian", [0, 1]).tolist() == [0, 1]
+
+
+def test_a_column_may_be_named_like_a_question(tmp_path: Path) -> None:
+    dataset = open_folder(write_folder(tmp_path, "file,a=b\n0.png,1\n1.png,2\n"), 32)
+    assert dataset.labels("a=b", [0, 1]).tolist() == [0, 1]
+    assert dataset.labels("a=b", []).tolist() == []
+
+
+@pytest.mark.parametrize("people", [[True, False], [0.5], [-1], [6], ["0"]])
+def test_what_is_no_person_is_refused(tmp_path: Path, people: list) -> None:
+    dataset = open_folder(write_folder(tmp_path, ROWS), 32)
+    for ask in (dataset.images, dataset.units, lambda people: dataset.labels("smile", people)):
+        with pytest.raises(UserError, match=r"People of folder are whole numbers from 0 to 5"):
+            ask(people)
+
+
+def test_a_split_cannot_be_changed_by_whoever_asks_for_it(tmp_path: Path) -> None:
+    people = open_folder(write_folder(tmp_path, ROWS), 32).people("train")
+    with pytest.raises(ValueError, match="read-only"):
+        people[0] = 5
+
+
 # Bad input: one sentence with the file, the row and what to do, and nothing half-written.
 
 
@@ -243,6 +282,9 @@ def test_a_picture_smaller_than_the_working_size_is_told(tmp_path: Path) -> None
     [
         ("list_attr_celeba.txt", "30\n", "31\n", r"promises 31 rows, but 30 follow"),
         ("list_attr_celeba.txt", "30\n", "x\n", r"does not begin with a count"),
+        ("list_attr_celeba.txt", "30\n", "²\n", r"does not begin with a count"),
+        ("list_attr_celeba.txt", "Smiling  Young", "Young Young", r"the attribute 'Young' is named twice"),
+        ("list_eval_partition.txt", "000004.jpg 0", "000003.jpg 0", r"row 4: '000003.jpg 0' is not a new file name"),
         (
             "list_attr_celeba.txt",
             "000004.jpg  1",
@@ -254,7 +296,7 @@ def test_a_picture_smaller_than_the_working_size_is_told(tmp_path: Path) -> None
             "list_eval_partition.txt",
             "000004.jpg 0",
             "000004.jpg 3",
-            r"row 4: '000004.jpg 3' is not a file name",
+            r"row 4: '000004.jpg 3' is not a new file name",
         ),
         (
             "list_eval_partition.txt",
@@ -285,13 +327,11 @@ def test_mistakes_in_celebas_files_are_told_with_their_row(
         ),
         ("train/2.jpg,3-9", "train/2.jpg,9-Mar", r"row 2: 'age' is '9-Mar', which is none of 0-2, 3-9"),
         ("Latino Hispanic", "Martian", r"row 2: 'race' is 'Martian', which is none of Black, "),
-        ("train/2.jpg,3-9,", "train/2.jpg,", r"row 2: it has more or fewer cells than the 5 columns"),
-        ("train/2.jpg,3-9,", "train/2.jpg,3-9,7,", r"row 2: it has more or fewer cells than the 5 columns"),
+        ("train/2.jpg,3-9,", "train/2.jpg,", r"row 2: it has 4 cells for 5 columns"),
+        ("train/2.jpg,3-9,", "train/2.jpg,3-9,7,", r"row 2: it has 6 cells for 5 columns"),
     ],
 )
-def test_mistakes_in_fairfaces_files_are_told_with_their_row(
-    tmp_path: Path, old: str, new: str, told: str
-) -> None:
+def test_mistakes_in_fairfaces_files_are_told_with_their_row(tmp_path: Path, old: str, new: str, told: str) -> None:
     root = write_fairface(tmp_path)
     path = root / "fairface_label_train.csv"
     assert old in path.read_text()
@@ -310,12 +350,50 @@ def test_mistakes_in_fairfaces_files_are_told_with_their_row(
         ("file,smile\n0.png,1\n1.png,\n", r"row 2: 'smile' is empty"),
         ("file,split,smile\n0.png,dev,1\n", r"row 1: 'split' is 'dev', which is none of train, valid, test"),
         ("file,smile\nx.png,1\n", r"None of the 1 pictures, 'x.png' the first, is in"),
+        ("file,smile\n0.png,1\n0.png,0\n", r"'0.png' is annotated twice, in row 1 .* and row 2"),
+        ("file,smile\n/etc/passwd,1\n", r"row 1 of labels.csv names the picture '/etc/passwd', which is not below"),
+        ("file,smile\n../0.png,1\n", r"names the picture '../0.png', which is not below"),
+        ("file,smile,smile\n0.png,1,0\n", r"there is two columns 'smile'"),
+        (",file,smile\n0,0.png,1\n", r"there is a column without a name, number 1"),
+        ('file,smile\n"' + "x" * 200_000 + "\n", r"labels.csv: it is no CSV file"),
         ("file,x\n" + "".join(f"{n}.png,{n}\n" for n in range(201)), r"'x' has 201 different values"),
     ],
 )
 def test_mistakes_in_a_folders_labels_are_told(tmp_path: Path, rows: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
         open_folder(write_folder(tmp_path, rows), 32)
+
+
+def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
+    write_folder(tmp_path, "file,x\n0.png,1\n9.png,0\n")
+    (tmp_path / "9.png").mkdir()
+    assert open_folder(tmp_path, 32).annotations.absent == ["9.png"]
+    (tmp_path / "labels.csv").unlink()
+    (tmp_path / "labels.csv").mkdir()
+    with pytest.raises(UserError, match=r"labels.csv' cannot be read \(Is a directory\)"):
+        open_folder(tmp_path, 32)
+
+
+@pytest.mark.parametrize("mode", ["I;16", "I", "F"])
+def test_a_picture_of_more_than_8_bits_is_refused_not_clipped(tmp_path: Path, mode: str) -> None:
+    array = np.full((40, 40), 3000, {"I;16": np.uint16, "I": np.int32, "F": np.float32}[mode])
+    Image.fromarray(array).save(tmp_path / "a.tif")
+    with pytest.raises(UserError, match=r"a.tif: the picture has more than 8 bits a channel"):
+        decode(tmp_path / "a.tif", 32)
+
+
+def test_a_huge_size_is_refused_before_memory_is_asked_for(tmp_path: Path) -> None:
+    dataset = open_celeba(write_celeba(tmp_path), 100_000)
+    with pytest.raises(UserError, match="fewer than the working size 100000"):
+        dataset.images(np.arange(30))
+
+
+def test_a_cache_that_cannot_be_written_does_not_stop_the_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = open_celeba(write_celeba(tmp_path), 32)
+    monkeypatch.setenv("LASSI_CACHE", "/proc/nowhere")
+    assert len(dataset.fingerprint) == 64
 
 
 def test_a_label_file_that_is_no_text_is_told(tmp_path: Path) -> None:

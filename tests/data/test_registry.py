@@ -51,8 +51,7 @@ def test_a_value_of_an_attribute_is_a_binary_question() -> None:
     assert (shapes.labels("shape=cube", people) == (shapes.labels("shape", people) == 0)).all()
     assert not shapes.attribute("shape").is_binary
     assert (
-        repr(shapes)
-        == "Shapes(shapes, 16×16, train (307,200), valid (76,800), test (96,000), train-biased (143,360))"
+        repr(shapes) == "Shapes(shapes, 16×16, train (307,200), valid (76,800), test (96,000), train-biased (143,360))"
     )
 
 

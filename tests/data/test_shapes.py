@@ -39,7 +39,7 @@ def test_rays_meet_a_body_where_marching_along_them_does(shape: str, scale: floa
     meets = marched.any(1)
     clearly = marched.sum(1) > 5  # a ray that only grazes the body may go either way
     assert passage.hits[clearly].all()
-    assert not passage.hits[~meets].any() or (~meets & passage.hits).mean() < 0.01
+    assert (~meets & passage.hits).mean() < 0.01  # it may graze the body between two marched points
     first = lengths[marched.argmax(1)]
     assert np.abs(passage.enters - first)[clearly].max() < 2e-3
     assert (np.vecdot(passage.normal, rays)[clearly] < 1e-3).all(), "a normal points against the ray"
@@ -139,9 +139,7 @@ def test_the_biased_training_set_is_the_papers() -> None:
     shapes = Shapes(32)
     biased = shapes.factors[shapes.people("train-biased")]
     pairs = {(int(hue), int(side)) for hue, side in biased[:, [2, 5]]}
-    expected = {(h, o) for h in range(5) for o in range(7)} | {
-        (h, o) for h in range(5, 10) for o in range(8, 15)
-    }
+    expected = {(h, o) for h in range(5) for o in range(7)} | {(h, o) for h in range(5, 10) for o in range(8, 15)}
     assert pairs == expected
     assert set(shapes.people("train-biased")) <= set(shapes.people("train"))
     assert is_biased(shapes.factors).mean() == pytest.approx(7 / 15)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lassi.base.errors import UserError
+from lassi.data.check import check_dataset
 from lassi.data.factors import NUM_COMBINATIONS, ORIENTATIONS, SCALES, factors_of
 from lassi.data.shapes import render
 from lassi.data.shapes3d import Shapes3D
@@ -70,6 +71,12 @@ def test_split_files_are_obeyed(root: Path) -> None:
     (root / "custom_test_split.npy").unlink()
     with pytest.raises(UserError, match=r"custom_test_split.npy is missing"):
         Shapes3D(root, 64)
+    np.save(root / "custom_test_split.npy", np.array([7, 4]))
+    with pytest.raises(UserError, match=r"Person 4 .* is in the splits train and test"):
+        Shapes3D(root, 64)
+    (root / "custom_test_split.npy").write_bytes(b"")
+    with pytest.raises(UserError, match=r"custom_test_split.npy' cannot be read"):
+        Shapes3D(root, 64)
     np.save(root / "custom_test_split.npy", np.array([1e9]))
     with pytest.raises(UserError, match=r"custom_test_split.npy: it does not hold rows"):
         Shapes3D(root, 64)
@@ -88,6 +95,28 @@ def test_a_scene_whose_sides_are_not_all_there_is_told(tmp_path: Path) -> None:
     write(tmp_path, values(factors), np.zeros((len(factors), 64, 64, 3), np.uint8))
     with pytest.raises(UserError, match="does not hold every orientation"):
         Shapes3D(tmp_path, 64).similar([0])
+
+
+def test_a_damaged_file_is_told_by_check(root: Path) -> None:
+    with h5py.File(root / "3dshapes.h5") as file:
+        where = file["images"].id.get_chunk_info(3)
+    content = bytearray((root / "3dshapes.h5").read_bytes())
+    content[where.byte_offset : where.byte_offset + 8] = bytes(8)
+    (root / "3dshapes.h5").write_bytes(content)
+    dataset = Shapes3D(root, 64)
+    assert len(check_dataset(dataset).unreadable) == 1
+    with pytest.raises(UserError, match=r"3dshapes.h5: pictures cannot be read"):
+        dataset.images(np.arange(len(dataset)))
+
+
+def test_nobody_has_no_pictures(root: Path) -> None:
+    assert Shapes3D(root, 32).images([]).shape == (0, 3, 32, 32)
+
+
+def test_two_pictures_of_the_same_factors_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, values(factors_of(np.zeros(15, int))), np.zeros((15, 64, 64, 3), np.uint8))
+    with pytest.raises(UserError, match="two pictures of the same factors"):
+        Shapes3D(tmp_path, 64)
 
 
 def test_bad_files_get_a_sentence(tmp_path: Path) -> None:

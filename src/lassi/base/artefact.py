@@ -36,7 +36,8 @@ def digest(content: object) -> str:
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     True
     """
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    as_read_back = json.loads(json.dumps(content, allow_nan=False))  # keys become strings before they are sorted
+    text = json.dumps(as_read_back, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -141,9 +142,7 @@ def _npy_header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
 
     header = io.BytesIO()
     description = np.lib.format.dtype_to_descr(dtype)
-    np.lib.format.write_array_header_1_0(
-        header, {"descr": description, "fortran_order": False, "shape": shape}
-    )
+    np.lib.format.write_array_header_1_0(header, {"descr": description, "fortran_order": False, "shape": shape})
     return header.getvalue()
 
 
@@ -160,6 +159,8 @@ def new_artefact(folder: Path, identity: Identity) -> Iterator[Draft]:
         except UserError:
             return False
 
+    if folder.is_dir() and not (folder / META).is_file() and any(folder.iterdir()):
+        raise UserError(f"'{folder}' holds other files and would be replaced.", hint="Choose a new or an empty folder.")
     with whole_folder(folder, keeps=is_as_good) as part:
         draft = Draft(part, identity)
         yield draft
@@ -238,8 +239,7 @@ def common_parent(role: str, artefacts: Mapping[str, Artefact]) -> str:
     for name, fingerprint in others:
         if fingerprint != expected:
             raise UserError(
-                f"'{first}' was made with the {role} {_short(expected)}, "
-                f"'{name}' with {_short(fingerprint)}.",
+                f"'{first}' was made with the {role} {_short(expected)}, '{name}' with {_short(fingerprint)}.",
                 hint=f"Make both from the same {role}.",
             )
     if expected is None:
@@ -268,6 +268,4 @@ def _read_meta(folder: Path) -> dict[str, Any]:
 
 
 def _damaged(folder: Path, what: str) -> UserError:
-    return UserError(
-        f"The artefact in '{folder}' is damaged: {what}.", hint="Remove the folder and make it again."
-    )
+    return UserError(f"The artefact in '{folder}' is damaged: {what}.", hint="Remove the folder and make it again.")

@@ -6,7 +6,7 @@ Results never depend on the chunk size or the number of workers; both are for sp
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -39,7 +39,7 @@ def map_chunks(
     what: str = "working",
     unit: str = "rows",
     progress: Progress = SILENT,
-) -> Iterator[T]:
+) -> Generator[T, None, None]:
     """Yield ``work(rows)`` for each chunk of ``range(count)``, in order.
 
     At most ``workers + 1`` results exist at a time, so memory is bounded by the chunk size. The first

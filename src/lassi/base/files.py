@@ -1,6 +1,7 @@
 """Writing files so that they are whole or absent."""
 
 import errno
+import glob
 import hashlib
 import os
 import secrets
@@ -33,12 +34,12 @@ def whole_folder(folder: Path, *, keeps: Callable[[Path], bool]) -> Iterator[Pat
     """
     part = folder.parent / _part_name(folder)
     try:
-        with _refusals_told(folder):
+        with refusals_told(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
             _sweep(folder)
             part.mkdir()
         yield part
-        with _refusals_told(folder):
+        with refusals_told(folder):
             _sync(part)
             _take_the_place_of(folder, part, keeps)
     finally:
@@ -47,10 +48,14 @@ def whole_folder(folder: Path, *, keeps: Callable[[Path], bool]) -> Iterator[Pat
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that it is whole or absent (or as it was before)."""
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise UserError(f"'{path}' is there and is no ordinary file.", hint="Choose another name.")
     part = path.parent / _part_name(path)
     try:
-        with _refusals_told(path):
+        with refusals_told(path):
             path.parent.mkdir(parents=True, exist_ok=True)
+            _sweep(path)
             with HashedFile(part) as file:
                 file.write(content)
             part.replace(path)
@@ -64,13 +69,13 @@ class HashedFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with _refusals_told(path):
+        with refusals_told(path):
             self._file = path.open("xb")
         self._hash = hashlib.sha256()
         self.bytes = 0
 
     def write(self, content: bytes | memoryview) -> None:
-        with _refusals_told(self.path):
+        with refusals_told(self.path):
             self._file.write(content)
         self._hash.update(content)
         self.bytes += len(content)
@@ -83,7 +88,7 @@ class HashedFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with _refusals_told(self.path), self._file:
+        with refusals_told(self.path), self._file:
             self._file.flush()
             os.fsync(self._file.fileno())
 
@@ -95,7 +100,7 @@ def sha256(path: Path) -> str:
 
 
 @contextmanager
-def _refusals_told(path: Path) -> Iterator[None]:
+def refusals_told(path: Path) -> Iterator[None]:
     """What the operating system refuses while ``path`` is written is for the user to mend."""
     try:
         yield
@@ -124,10 +129,12 @@ def _whole_name(part_name: str) -> str:
 def _sweep(path: Path) -> None:
     """Remove what writers of ``path`` on this machine that no longer live have left."""
     prefix = f".{path.name}.{socket.gethostname()}."
-    for part in path.parent.glob(f"{prefix}*.part"):
+    for part in path.parent.glob(f"{glob.escape(prefix)}*.part"):
         pid = part.name.removeprefix(prefix).split(".")[0]
-        if pid.isdigit() and not _alive(int(pid)):
+        if pid.isdecimal() and not _alive(int(pid)):
             shutil.rmtree(part, ignore_errors=True)
+            with suppress(OSError):
+                part.unlink()
 
 
 def _alive(pid: int) -> bool:

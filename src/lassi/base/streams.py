@@ -7,6 +7,8 @@ whatever needs two sets of numbers names two purposes with :meth:`Stream.child`.
 """
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -53,6 +55,15 @@ class Stream:
         import torch
 
         return torch.Generator().manual_seed(self._key(8) >> 1)
+
+    @contextmanager
+    def global_torch(self) -> Iterator[None]:
+        """PyTorch's global generator set to this stream, for what takes no other, and as it was afterwards."""
+        import torch
+
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self._key(8) >> 1)
+            yield
 
     def _key(self, size: int) -> int:
         # The index comes first and holds no slash, so no two names are spelled alike.

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from lassi.base.engine import cores
+from lassi.base.progress import Progress
 from lassi.bench.measure import Row, measure
 from lassi.data.dataset import Images, Integers
 from lassi.data.factors import NUM_COMBINATIONS, ORIENTATIONS, SCALES, SHAPES, factors_of
@@ -17,9 +17,14 @@ from lassi.data.shapes import WORLD, View, palette, part_maps, render
 CELEBA = (178, 218)  # width and height of an official picture
 
 
-def bench_data(*, quick: bool = False, threads: int | None = None) -> list[Row]:
+def bench_data(*, quick: bool, threads: int, progress: Progress) -> list[Row]:
     """Decoding beside Pillow alone, rendering beside casting every picture's rays."""
-    return [_decoding(1_000 if quick else 10_000, threads or cores()), _rendering(2_000 if quick else 8_000)]
+    with progress.task("measuring", 2, "rows") as task:
+        rows = []
+        for row, count in ((_decoding, 10_000), (_rendering, 8_000)):
+            rows.append(row(count // 10 if quick else count, threads))
+            task.advance()
+        return rows
 
 
 def _decoding(count: int, threads: int) -> Row:
@@ -56,7 +61,7 @@ def _write_jpegs(root: Path, count: int) -> list[Path]:
     return files
 
 
-def _rendering(count: int) -> Row:
+def _rendering(count: int, _: int) -> Row:
     """Pictures of 32×32 from the part maps; the plain way casts the rays of each picture."""
     factors = factors_of(np.random.default_rng(1).integers(0, NUM_COMBINATIONS, count))
     part_maps(32)

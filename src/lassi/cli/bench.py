@@ -15,12 +15,14 @@ Quick = Annotated[bool, typer.Option("--quick", help="Less work, rougher figures
 def data(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
     """Decoding beside Pillow alone; rendering beside casting every ray."""
     from lassi.base.engine import cores
+    from lassi.base.progress import for_stream
     from lassi.bench.data import bench_data
     from lassi.bench.measure import document
 
-    rows = bench_data(quick=quick, threads=threads)
+    threads = threads or cores()
+    rows = bench_data(quick=quick, threads=threads, progress=for_stream())
     if as_json:
-        return print_json(document("data", threads or cores(), rows))
+        return print_json(document("data", threads, rows))
     columns = ["row", "ours", "plain", "plain / ours", "per second"]
     print_table(
         columns,

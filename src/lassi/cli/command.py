@@ -19,9 +19,7 @@ DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Seed = Annotated[int, typer.Option("--seed", help="The seed of everything random.")]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads to work on.", show_default="all cores")
-]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads to work on.", show_default="all cores")]
 Root = Annotated[
     Path | None,
     typer.Option("--root", help="The folder of its files.", show_default="$LASSI_DATA/NAME or data/NAME"),
@@ -54,9 +52,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Ca
                 raise typer.Exit(code)
 
         signature = inspect.signature(function)
-        parameter = inspect.Parameter(
-            "debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug
-        )
+        parameter = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
         run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined]
         run.__annotations__ = {**function.__annotations__, "debug": Debug}
         group.command(name)(run)

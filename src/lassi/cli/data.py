@@ -62,9 +62,7 @@ def show(
     by: Annotated[
         str | None, typer.Option("--by", metavar="ATTRIBUTE", help="A row for each value of an attribute.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="The PNG file to write.", show_default="NAME.png")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The PNG file to write.", show_default="NAME.png")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -73,10 +71,13 @@ def show(
     Examples: lassi data show shapes · lassi data show celeba --root ~/celeba --by Smiling
     """
     from lassi.data.factors import FactorDataset
+    from lassi.data.pictures import PictureFiles
     from lassi.data.registry import open_dataset
     from lassi.data.sheet import orientations_sheet, people_sheet, save_sheet
 
     dataset = open_dataset(name, root, size=size)
+    if isinstance(dataset, PictureFiles) and dataset.annotations.absent:
+        typer.echo(f"{len(dataset.annotations.absent):,} annotated pictures are not there.", err=True)
     if isinstance(dataset, FactorDataset) and by is None:
         sheet = orientations_sheet(dataset, split=split, seed=seed)
     else:
@@ -89,9 +90,7 @@ def show(
 
 
 @command(app, "check")
-def check(
-    name: Name, root: Root = None, size: Size = 64, threads: Threads = None, as_json: Json = False
-) -> None:
+def check(name: Name, root: Root = None, size: Size = 64, threads: Threads = None, as_json: Json = False) -> None:
     """Read every picture and every label, and say what is wrong.
 
     Exits with 1 if any picture cannot be read. Example: lassi data check celeba --root ~/celeba
@@ -101,9 +100,7 @@ def check(
     from lassi.data.registry import KNOWN, open_dataset
 
     takes_workers = name in KNOWN and "workers" in KNOWN[name].options
-    dataset = open_dataset(
-        name, root, size=size, **({"workers": threads} if threads and takes_workers else {})
-    )
+    dataset = open_dataset(name, root, size=size, **({"workers": threads} if threads and takes_workers else {}))
     found = check_dataset(dataset, for_stream())
     if as_json:
         print_json(asdict(found))

@@ -18,6 +18,7 @@ def demo(
 ) -> None:
     """Render the world of shapes and draw its people from all sides."""
     from lassi.base.progress import for_stream
+    from lassi.data.factors import NUM_SCENES
     from lassi.data.shapes import Shapes
     from lassi.data.sheet import orientations_sheet, save_sheet
 
@@ -26,7 +27,7 @@ def demo(
     path = save_sheet(orientations_sheet(dataset), out / "shapes.png")
     if as_json:
         return print_json({"sheet": str(path), "splits": {s: len(p) for s, p in dataset.splits.items()}})
-    typer.echo(f"Rendered shapes: {len(dataset.factors):,} people in {len(dataset.factors) // 15:,} scenes.")
+    typer.echo(f"Rendered shapes: {len(dataset):,} people in {NUM_SCENES:,} scenes.")
     typer.echo("The 15 sides of a scene are people who are truly similar: they differ in orientation alone.")
     typer.echo(f"wrote {path}")
     return None

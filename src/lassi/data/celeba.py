@@ -13,7 +13,7 @@ import numpy as np
 from lassi.base.errors import UserError
 from lassi.data.dataset import Attribute, Integers
 from lassi.data.pictures import Annotations, PictureFiles, existing_folder
-from lassi.data.tables import read_text
+from lassi.data.tables import is_number, read_text
 
 PICTURES = "img_align_celeba"
 ATTRIBUTES = "list_attr_celeba.txt"
@@ -35,7 +35,7 @@ def open_celeba(root: Path, size: int, *, workers: int | None = None) -> Picture
         attributes={name: Attribute(name, ("no", "yes")) for name in names},
         labels={name: table[:, column] for column, name in enumerate(names)},
         splits={split: np.flatnonzero(partition == number) for number, split in enumerate(SPLITS)},
-        units=_numbers(identity, files) if identity.exists() else None,
+        units=_numbers(identity, files, highest=10**9) if identity.exists() else None,
     )
     return PictureFiles("celeba", root, annotations, size, workers=workers)
 
@@ -43,7 +43,7 @@ def open_celeba(root: Path, size: int, *, workers: int | None = None) -> Picture
 def _attributes(path: Path) -> tuple[list[str], list[str], Integers]:
     """File names, attribute names, and labels ``(people, attributes)``."""
     lines = [line.split() for line in read_text(path).splitlines() if line.strip()]
-    if len(lines) < 3 or len(lines[0]) != 1 or not lines[0][0].isdigit():
+    if len(lines) < 3 or len(lines[0]) != 1 or not is_number(lines[0][0], 0, 10**9):
         raise UserError(
             f"{path.name}: it does not begin with a count, a line of names and a row a picture.",
             hint="Use the official file, or write yours like it.",
@@ -54,6 +54,9 @@ def _attributes(path: Path) -> tuple[list[str], list[str], Integers]:
             f"{path.name}: its first line promises {count:,} rows, but {len(rows):,} follow.",
             hint="Fetch the file again if it was cut short, or correct the count.",
         )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UserError(f"{path.name}: the attribute '{twice}' is named twice.", hint="Rename one of the two.")
     labels = np.empty((count, len(names)), np.int64)
     for number, (_, *cells) in enumerate(rows, start=1):
         if len(cells) != len(names):
@@ -72,19 +75,19 @@ def _attributes(path: Path) -> tuple[list[str], list[str], Integers]:
     return [row[0] for row in rows], names, labels
 
 
-def _numbers(path: Path, files: list[str], highest: int | None = None) -> Integers:
+def _numbers(path: Path, files: list[str], highest: int) -> Integers:
     """The number that a file of ``name number`` rows gives to each of ``files``."""
     numbers: dict[str, int] = {}
     for row, line in enumerate(read_text(path).splitlines(), start=1):
         match line.split():
-            case [file, number] if number.isdigit() and (highest is None or int(number) <= highest):
+            case [file, number] if is_number(number, 0, highest) and file not in numbers:
                 numbers[file] = int(number)
             case []:
                 continue
             case _:
-                needed = "a number" if highest is None else f"a number from 0 to {highest}"
                 raise UserError(
-                    f"{path.name}, row {row}: '{line.strip()}' is not a file name and {needed}.",
+                    f"{path.name}, row {row}: '{line.strip()}' is not a new file name and a number from 0 to "
+                    f"{highest:,}.",
                     hint="Correct the row, or take it out of both files.",
                 )
     for row, file in enumerate(files, start=1):

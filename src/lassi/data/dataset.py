@@ -7,6 +7,7 @@ is an array of such numbers, and images and labels are asked for by them.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,10 +36,17 @@ class Attribute:
 
     def label(self, value: str) -> int:
         """The label of a value, by its name; a space and an underscore are the same."""
-        spellings = [known.replace("_", " ") for known in self.values]
-        if value.replace("_", " ") not in spellings:
+        if (label := self.spelled(value)) is None:
             raise unknown(f"value of '{self.name}' called", value, self.values)
-        return spellings.index(value.replace("_", " "))
+        return label
+
+    def spelled(self, value: str) -> int | None:
+        """The label of a value, None if there is none; spelled exactly, or else with spaces for underscores."""
+        if value in self.values:
+            return self.values.index(value)
+        spaced = [known.replace("_", " ") for known in self.values]
+        plain = value.replace("_", " ")
+        return spaced.index(plain) if plain in spaced else None
 
 
 class Dataset(ABC):
@@ -58,11 +66,22 @@ class Dataset(ABC):
         self.size = size
         self.attributes = dict(attributes)
         self.splits = dict(splits)
+        _refuse_overlaps(name, self.splits)
+        for people in self.splits.values():
+            people.flags.writeable = False  # whoever shuffles shuffles a copy
 
-    @property
-    @abstractmethod
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that images and labels depend on."""
+        return self.identify()
+
+    @abstractmethod
+    def identify(self, progress: Progress = SILENT) -> str:
+        """Compute the fingerprint, which may mean reading every file."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many people there are."""
 
     @abstractmethod
     def images(self, people: ArrayLike) -> Images:
@@ -77,10 +96,14 @@ class Dataset(ABC):
 
     def units(self, people: ArrayLike) -> Integers:
         """Which pictures are one unit in statistics, ``(B,)``: those of one scene, or of one real person."""
-        return np.asarray(people, np.int64)
+        return self.rows(people)
 
     def prepare(self, progress: Progress = SILENT) -> None:  # noqa: B027
         """Do once what makes every later :meth:`images` fast; a dataset that needs nothing does nothing."""
+
+    def unreadable(self, progress: Progress = SILENT) -> list[str]:  # noqa: ARG002
+        """Read every picture; a sentence for each that cannot be used. None where pictures are made here."""
+        return []
 
     def people(self, split: str, *, every: int = 1) -> Integers:
         """The people of a split, or every n-th of them as in the paper's evaluation."""
@@ -98,26 +121,50 @@ class Dataset(ABC):
 
     def attribute(self, name: str) -> Attribute:
         """An attribute by its name; ``NAME=VALUE`` is the binary question whether NAME has that VALUE."""
+        if name in self.attributes:
+            return self.attributes[name]
         base, equals, value = name.partition("=")
         if base not in self.attributes:
             raise unknown(f"attribute of {self.name} called", base, self.attributes)
-        whole = self.attributes[base]
-        if not equals:
-            return whole
-        whole.label(value)
+        assert equals, "a name without = that is no attribute was refused"
+        self.attributes[base].label(value)
         return Attribute(name, ("no", "yes"))
 
     def labels(self, attribute: str, people: ArrayLike) -> Integers:
         """The labels of some people, ``(B,)``; see :meth:`attribute` for what may be asked for."""
         self.attribute(attribute)
-        base, equals, value = attribute.partition("=")
-        labels = self._labels(base, np.asarray(people, np.int64))
-        if equals:
-            return np.asarray(labels == self.attributes[base].label(value), np.int64)
-        return labels
+        rows = self.rows(people)
+        if attribute in self.attributes:
+            return self._labels(attribute, rows)
+        base, _, value = attribute.partition("=")
+        return np.asarray(self._labels(base, rows) == self.attributes[base].label(value), np.int64)
+
+    def rows(self, people: ArrayLike) -> Integers:
+        """People as an array of their numbers; anything else that looks like one (a mask, −1) is refused."""
+        rows = np.asarray(people)
+        if rows.size and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= len(self)):
+            raise UserError(
+                f"People of {self.name} are whole numbers from 0 to {len(self) - 1:,}, not {rows.reshape(-1)[:3]} "
+                f"of {rows.dtype}.",
+                hint="Take them from people().",
+            )
+        return rows.astype(np.int64)
 
     def _sizes(self) -> str:
         return ", ".join(f"{name} ({len(people):,})" for name, people in self.splits.items())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name}, {self.size}×{self.size}, {self._sizes()})"
+
+
+def _refuse_overlaps(name: str, splits: Mapping[str, Integers]) -> None:
+    """Nobody may be in a split twice, nor be judged who was trained on."""
+    parts = {split: splits[split] for split in ("train", "valid", "test") if split in splits}
+    everybody, counts = np.unique(np.concatenate(list(parts.values())), return_counts=True)
+    if (counts > 1).any():
+        person = everybody[counts > 1][0]
+        places = [split for split, people in parts.items() for _ in np.flatnonzero(people == person)]
+        raise UserError(
+            f"Person {person} (counted from 0) of {name} is in the splits {' and '.join(places)}.",
+            hint="Let everybody be in one split, once.",
+        )

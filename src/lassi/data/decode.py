@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps
 
 from lassi.base.errors import UserError
 from lassi.data.dataset import Images
@@ -23,11 +23,11 @@ def decode(path: Path, size: int, *, called: str | None = None) -> Images:
     try:
         with Image.open(path) as image:
             image.load()
-            picture = _upright(image).convert("RGB")
-    except FileNotFoundError:
-        raise UserError(f"{name}: the file '{path}' does not exist.", hint=REMEDY) from None
-    except (OSError, SyntaxError, ValueError, UnidentifiedImageError) as error:
+            mode, picture = image.mode, _upright(image).convert("RGB")
+    except Exception as error:  # a damaged file makes Pillow raise nearly anything
         raise UserError(f"{name}: the picture cannot be read ({error}).", hint=REMEDY) from error
+    if mode[0] in "IF":  # Pillow would clip these, not scale them
+        raise UserError(f"{name}: the picture has more than 8 bits a channel.", hint="Save it with 8 bits.")
     if min(picture.size) < size:
         width, height = picture.size
         raise UserError(

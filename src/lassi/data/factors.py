@@ -88,12 +88,15 @@ class FactorDataset(Dataset):
         super().__init__(name, size, FACTORS, {**splits, "train-biased": biased})
         self.factors = factors
 
+    def __len__(self) -> int:
+        return len(self.factors)
+
     def _labels(self, attribute: str, people: Integers) -> Integers:
         return self.factors[people, list(FACTORS).index(attribute)]
 
     def units(self, people: ArrayLike) -> Integers:
         """The scene of each person: the combination of all factors but the orientation, as one number."""
-        return np.asarray(combination(self.factors[np.asarray(people, np.int64)]) // NUM_ORIENTATIONS)
+        return np.asarray(combination(self.factors[self.rows(people)]) // NUM_ORIENTATIONS)
 
     def similar(self, people: ArrayLike) -> Integers:
         """The people ``(B, 15)`` who differ from each person in the orientation alone."""

@@ -40,11 +40,12 @@ def open_fairface(root: Path, size: int, *, workers: int | None = None) -> Pictu
     tables = [(path, read_csv(path, COLUMNS)) for path in (train, val)]
     num_train = len(tables[0][1])
 
-    def labels(column: str, values: tuple[str, ...]) -> Integers:
-        parts = [labels_of(path, column, [row[column] for row in rows], values) for path, rows in tables]
+    def labels(name: str, column: str) -> Integers:
+        attribute = ATTRIBUTES[name]
+        parts = [labels_of(path, attribute, column, (row[column] for row in rows)) for path, rows in tables]
         return np.concatenate(parts)
 
-    ages = labels("age", AGES)
+    ages = labels("Age", "age")
     annotations = Annotations(
         files=[row["file"] for _, rows in tables for row in rows],
         rows=[f"row {number} of {path.name}" for path, rows in tables for number in range(1, len(rows) + 1)],
@@ -53,8 +54,8 @@ def open_fairface(root: Path, size: int, *, workers: int | None = None) -> Pictu
             "Age": ages,
             "Age-2": np.digitize(ages, [AGES.index("30-39")]),
             "Age-3": np.digitize(ages, [AGES.index("20-29"), AGES.index("40-49")]),
-            "Gender": labels("gender", GENDERS),
-            "Race": labels("race", RACES),
+            "Gender": labels("Gender", "gender"),
+            "Race": labels("Race", "race"),
         },
         splits=_split(root, train, num_train) | {"test": np.arange(num_train, num_train + len(tables[1][1]))},
     )

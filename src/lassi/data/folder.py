@@ -5,6 +5,7 @@ if there is one, says train, valid or test (else it is 70:10:20 at random); ever
 attribute, whose values are numbered in their order.
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def open_folder(root: Path, size: int, *, seed: int = 0, workers: int | None = N
         files=[row["file"] for row in table],
         rows=[f"row {number} of {LABELS}" for number in range(1, len(table) + 1)],
         attributes=attributes,
-        labels={name: labels_of(path, name, columns[name], attributes[name].values) for name in columns},
+        labels={name: labels_of(path, attributes[name], name, columns[name]) for name in columns},
         splits=_split(path, table, seed),
     )
     return PictureFiles("folder", root, annotations, size, workers=workers)
@@ -54,14 +55,17 @@ def _values(path: Path, column: str, cells: list[str]) -> tuple[str, ...]:
             hint="Sort them into groups, or take the column out.",
         )
     try:
-        return tuple(sorted(values, key=float))
+        numbers = {value: float(value) for value in values}
     except ValueError:
         return tuple(sorted(values))
+    if not all(map(math.isfinite, numbers.values())):
+        return tuple(sorted(values))
+    return tuple(sorted(values, key=lambda value: (numbers[value], value)))
 
 
 def _split(path: Path, table: list[dict[str, str]], seed: int) -> dict[str, Integers]:
     if "split" in table[0]:
-        numbers = labels_of(path, "split", [row["split"] for row in table], SPLITS)
+        numbers = labels_of(path, Attribute("split", SPLITS), "split", (row["split"] for row in table))
         return {split: np.flatnonzero(numbers == number) for number, split in enumerate(SPLITS)}
     order = Stream(seed, "folder/split").numpy().permutation(len(table))
     parts = np.split(order, [int(0.7 * len(table)), int(0.8 * len(table))])

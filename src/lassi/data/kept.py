@@ -1,7 +1,9 @@
 """Pictures kept on disk at the working resolution, and hashes of files that are remembered."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +11,9 @@ from numpy.typing import NDArray
 
 from lassi.base.artefact import Artefact, Identity, digest, find_artefact, new_artefact
 from lassi.base.engine import map_chunks
+from lassi.base.errors import UserError
 from lassi.base.files import cache_folder, sha256, write_whole
-from lassi.base.progress import Progress
+from lassi.base.progress import SILENT, Progress
 from lassi.data.dataset import Dataset, Images
 
 VERSION = 1  # raise it whenever a kept picture changes
@@ -27,33 +30,36 @@ def keep_pictures(
     progress: Progress,
 ) -> NDArray[np.uint8]:
     """A read-only memory map ``(count, 3, size, size)`` of what ``read`` says, made on the first call."""
-    identity = Identity("pictures", VERSION, {"size": dataset.size}, {"data": dataset.fingerprint})
+    fingerprint = dataset.identify(progress)
+    identity = Identity("pictures", VERSION, {"size": dataset.size}, {"data": fingerprint})
     folder = cache_folder() / "pictures" / identity.fingerprint[:32]
     if found := find_artefact(folder, identity):
         return found.rows(KEPT)
     shape = (count, 3, dataset.size, dataset.size)
-    with new_artefact(folder, identity) as draft, draft.write_rows(KEPT, shape, np.uint8) as kept:
-        for pictures in map_chunks(
-            read,
-            count,
-            chunk=chunk,
-            workers=workers,
-            what=f"decoding {dataset.name}",
-            unit="pictures",
-            progress=progress,
-        ):
+    what = f"decoding {dataset.name}"
+    with (
+        new_artefact(folder, identity) as draft,
+        draft.write_rows(KEPT, shape, np.uint8) as kept,
+        closing(
+            map_chunks(read, count, chunk=chunk, workers=workers, what=what, unit="pictures", progress=progress)
+        ) as decoded,
+    ):
+        for pictures in decoded:
             kept.append(pictures)
     return Artefact(folder).rows(KEPT)
 
 
-def content_hash(root: Path, files: Sequence[str], *, workers: int) -> str:
+def content_hash(root: Path, files: Sequence[str], *, workers: int, progress: Progress = SILENT) -> str:
     """A hash of the content of all files.
 
-    Reading everything takes long, so the hash is remembered for as long as no file changes its size or its
-    time of modification.
+    Reading everything takes long, so the hash is remembered for as long as no file changes its place, its size or
+    one of its times.
     """
-    stats = [(root / file).stat() for file in files]
-    looks = digest([[file, s.st_size, s.st_mtime_ns] for file, s in zip(files, stats, strict=True)])
+    try:
+        stats = [os.stat(f"{root}/{file}") for file in files]  # noqa: PTH116
+    except OSError as error:
+        raise _unreadable(error) from error
+    looks = digest([str(root.resolve()), [[s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns] for s in stats], files])
     memory = cache_folder() / "contents" / f"{looks[:32]}.json"
     if memory.is_file():
         return str(json.loads(memory.read_text())["content"])
@@ -61,6 +67,17 @@ def content_hash(root: Path, files: Sequence[str], *, workers: int) -> str:
     def hashes(rows: range) -> list[list[str]]:
         return [[files[row], sha256(root / files[row])] for row in rows]
 
-    content = digest(list(map_chunks(hashes, len(files), chunk=64, workers=workers)))
-    write_whole(memory, json.dumps({"content": content}).encode())
+    parts = map_chunks(
+        hashes, len(files), chunk=64, workers=workers, what="reading files", unit="files", progress=progress
+    )
+    try:
+        content = digest(list(parts))
+    except OSError as error:
+        raise _unreadable(error) from error
+    with suppress(UserError):  # a cache that cannot be written is no reason to stop
+        write_whole(memory, json.dumps({"content": content}).encode())
     return content
+
+
+def _unreadable(error: OSError) -> UserError:
+    return UserError(f"'{error.filename}' cannot be read ({error.strerror}).", hint="Mend it, or take its row out.")

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def latents(
         "latents",
         VERSION,
         {"people": hashlib.sha256(people.tobytes()).hexdigest(), "count": len(people)},
-        {"data": dataset.fingerprint, "flow": flow},
+        {"data": dataset.identify(progress), "flow": flow},
     )
     folder = folder or cache_folder() / "latents" / identity.fingerprint[:32]
     artefact = find_artefact(folder, identity)
@@ -63,15 +64,14 @@ def latents(
             some = people[rows.start : rows.stop]
             return _finite(encode(dataset.images(some)), dataset, some)
 
-        encoded = map_chunks(
-            encode_some,
-            len(people),
-            chunk=chunk,
-            what=f"encoding {dataset.name}",
-            unit="pictures",
-            progress=progress,
-        )
-        with new_artefact(folder, identity) as draft, draft.write_rows(LATENTS, shape, np.float32) as kept:
+        what = f"encoding {dataset.name}"
+        with (
+            new_artefact(folder, identity) as draft,
+            draft.write_rows(LATENTS, shape, np.float32) as kept,
+            closing(
+                map_chunks(encode_some, len(people), chunk=chunk, what=what, unit="pictures", progress=progress)
+            ) as encoded,
+        ):
             for z in encoded:
                 kept.append(z)
         artefact = Artefact(folder)

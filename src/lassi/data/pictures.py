@@ -1,21 +1,22 @@
 """Datasets of image files: decoded when asked for, in parallel, and kept at the working resolution."""
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lassi.base.artefact import digest
-from lassi.base.engine import cores, run_chunks
+from lassi.base.engine import cores, map_chunks, run_chunks
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
 from lassi.data.dataset import Attribute, Dataset, Images, Integers
 from lassi.data.decode import decode
-from lassi.data.kept import content_hash, keep_pictures
+from lassi.data.kept import VERSION, content_hash, keep_pictures
 
 CHUNK = 64  # pictures that a thread decodes at a time
 
@@ -44,6 +45,7 @@ class Annotations:
 
     def of_pictures_in(self, root: Path) -> "Annotations":
         """The same for the people whose picture is there; the files of the others are ``absent``."""
+        self._refuse_bad_names()
         there = _present(root, self.files)
         if not there.any():
             raise UserError(
@@ -60,6 +62,19 @@ class Annotations:
             None if self.units is None else self.units[there],
             [file for file, here in zip(self.files, there, strict=True) if not here],
         )
+
+    def _refuse_bad_names(self) -> None:
+        """A picture is annotated once and lies below the dataset's folder."""
+        seen: dict[str, str] = {}
+        for file, row in zip(self.files, self.rows, strict=True):
+            if file in seen:
+                raise UserError(f"'{file}' is annotated twice, in {seen[file]} and {row}.", hint="Take one out.")
+            if not file or file.startswith("/") or ".." in file.split("/"):
+                raise UserError(
+                    f"{row} names the picture '{file}', which is not below the dataset's folder.",
+                    hint="Name pictures relative to the folder.",
+                )
+            seen[file] = row
 
 
 class PictureFiles(Dataset):
@@ -82,18 +97,22 @@ class PictureFiles(Dataset):
         self.workers = workers or cores()
         self._kept: NDArray[np.uint8] | None = None
 
-    @cached_property
-    def fingerprint(self) -> str:
+    def __len__(self) -> int:
+        return len(self.annotations.files)
+
+    def identify(self, progress: Progress = SILENT) -> str:
         notes = self.annotations
         labels = {name: [self.attributes[name].values, _hash(notes.labels[name])] for name in self.attributes}
         splits = {name: _hash(people) for name, people in self.splits.items()}
-        content = content_hash(self.root, notes.files, workers=self.workers)
-        return digest([self.name, self.size, labels, splits, content])
+        content = content_hash(self.root, notes.files, workers=self.workers, progress=progress)
+        return digest([self.name, VERSION, self.size, labels, splits, content])
 
     def images(self, people: ArrayLike) -> Images:
-        chosen = np.asarray(people, np.int64)
+        chosen = self.rows(people)
         if self._kept is not None:
             return np.asarray(self._kept[chosen])
+        if len(chosen):
+            self.decode(int(chosen[0]))  # a size that is too large is refused before memory is asked for
         images = np.empty((len(chosen), 3, self.size, self.size), np.uint8)
 
         def fill(rows: range) -> None:
@@ -114,22 +133,45 @@ class PictureFiles(Dataset):
         if self._kept is None:
             self._kept = keep_pictures(
                 self,
-                len(self.annotations.files),
+                len(self),
                 lambda people: np.stack([self.decode(person) for person in people]),
                 chunk=CHUNK,
                 workers=self.workers,
                 progress=progress,
             )
 
+    def unreadable(self, progress: Progress = SILENT) -> list[str]:
+        found = map_chunks(
+            lambda people: [complaint for person in people if (complaint := self._complaint(person))],
+            len(self),
+            chunk=CHUNK,
+            workers=self.workers,
+            what=f"reading {self.name}",
+            unit="pictures",
+            progress=progress,
+        )
+        return [complaint for some in found for complaint in some]
+
+    def _complaint(self, person: int) -> str | None:
+        try:
+            self.decode(person)
+        except UserError as error:
+            return error.sentence
+        return None
+
     def units(self, people: ArrayLike) -> Integers:
         units = self.annotations.units
-        return super().units(people) if units is None else units[np.asarray(people, np.int64)]
+        return super().units(people) if units is None else units[self.rows(people)]
 
     def _labels(self, attribute: str, people: Integers) -> Integers:
         return self.annotations.labels[attribute][people]
 
     def describe(self, person: int) -> str:
         return self.annotations.files[person]
+
+    def __repr__(self) -> str:
+        absent = len(self.annotations.absent)
+        return super().__repr__().removesuffix(")") + (f"; {absent:,} pictures absent)" if absent else ")")
 
 
 def existing_folder(root: Path, dataset: str) -> Path:
@@ -144,9 +186,11 @@ def existing_folder(root: Path, dataset: str) -> Path:
 
 def _present(root: Path, files: Sequence[str]) -> NDArray[np.bool_]:
     """Which files are there; a look into each folder is much faster than one at each file."""
-    folders = {root / Path(file).parent for file in files}
-    there = {entry for folder in folders if folder.is_dir() for entry in folder.iterdir()}
-    return np.array([root / file in there for file in files], bool)
+    there: set[str] = set()
+    for folder in {os.path.dirname(file) for file in files}:  # noqa: PTH120
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(root / folder) as entries:
+            there.update(f"{folder}/{e.name}" if folder else e.name for e in entries if e.is_file())
+    return np.array([file in there for file in files], bool)
 
 
 def _hash(array: Integers) -> str:

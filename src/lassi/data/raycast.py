@@ -56,9 +56,7 @@ def slab(origin: Floats, direction: Floats, axis: int, low: float, high: float) 
     return Passage(np.minimum(to_low, to_high), np.maximum(to_low, to_high), normal)
 
 
-def quadric(
-    origin: Floats, direction: Floats, centre: tuple[float, float, float], axes: int, radius: float
-) -> Passage:
+def quadric(origin: Floats, direction: Floats, centre: tuple[float, float, float], axes: int, radius: float) -> Passage:
     """Through a ball (``axes=3``) or an endless upright tube (``axes=2``) around ``centre``."""
     start = (origin - np.asarray(centre, np.float32))[:, :axes]
     step = direction[:, :axes]

@@ -8,6 +8,8 @@ from pathlib import Path
 from lassi.base.errors import UserError, unknown
 from lassi.data.dataset import Dataset
 
+MOST_PIXELS = 1024  # a side
+
 
 @dataclass(frozen=True)
 class Known:
@@ -100,8 +102,8 @@ def open_dataset(name: str, root: Path | str | None = None, *, size: int = 64, *
     for option in options:
         if option not in known.options:
             raise unknown(f"option of the dataset {name} called", option, known.options)
-    if size < 1:
-        raise UserError(f"The working size is {size}.", hint="Choose a positive one, such as 64.")
+    if not 1 <= size <= MOST_PIXELS:
+        raise UserError(f"The working size is {size}.", hint=f"Choose one from 1 to {MOST_PIXELS}, such as 64.")
     if known.needs:
         return known.opens(Path(root) if root else default_root(name), size, **options)
     if root:

@@ -82,15 +82,14 @@ class Shapes(FactorDataset):
         super().__init__("shapes", size, factors_of(everybody), splits)
         self._seed = seed
 
-    @property
-    def fingerprint(self) -> str:
+    def identify(self, progress: Progress = SILENT) -> str:  # noqa: ARG002
         return digest(["shapes", VERSION, asdict(WORLD), self.size, self._seed])
 
     def prepare(self, progress: Progress = SILENT) -> None:
         part_maps(self.size, progress)
 
     def images(self, people: ArrayLike) -> Images:
-        return render(self.factors[np.asarray(people, np.int64)], self.size)
+        return render(self.factors[self.rows(people)], self.size)
 
     def person_of(self, combinations: Integers) -> Integers:
         return combinations

@@ -4,7 +4,7 @@
 custom_{train,valid,test}_split.npy      rows, from 0 (optional; else scenes are split 64:16:20 at random)
 """
 
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from lassi.base.artefact import digest
+from lassi.base.engine import map_chunks
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
 from lassi.data.dataset import Images, Integers
@@ -28,16 +29,15 @@ from lassi.data.factors import (
     combination,
     split_scenes,
 )
-from lassi.data.kept import content_hash, keep_pictures
+from lassi.data.kept import VERSION, content_hash, keep_pictures
 from lassi.data.pictures import existing_folder
 
 FILE = "3dshapes.h5"
 SPLITS = ("train", "valid", "test")
 CHUNK = 1024
 HUES = np.arange(10) / 10
-GRIDS: dict[
-    str, list[NDArray[np.float64]]
-] = {  # the values of each factor; of the scale there are two customs
+# The values of each factor in the file; of the scale there are two customs.
+GRIDS: Mapping[str, list[NDArray[np.float64]]] = {
     "floor_hue": [HUES],
     "wall_hue": [HUES],
     "object_hue": [HUES],
@@ -60,22 +60,24 @@ class Shapes3D(FactorDataset):
         self.root = existing_folder(root, "shapes3d")
         self._pictures, labels = _open(root / FILE, size)
         factors = _factors(labels)
+        if len(np.unique(combination(factors))) < len(factors):
+            raise UserError(f"{FILE} holds two pictures of the same factors.", hint="Use the official file.")
         self._row_of = np.full(NUM_COMBINATIONS, -1)
         self._row_of[combination(factors)] = np.arange(len(factors))
         super().__init__("shapes3d", size, factors, _splits(root, factors, seed))
         self._kept: NDArray[np.uint8] | None = None
 
-    @cached_property
-    def fingerprint(self) -> str:
+    def identify(self, progress: Progress = SILENT) -> str:
         splits = {name: people.tolist() for name, people in self.splits.items()}
-        return digest(["shapes3d", self.size, splits, content_hash(self.root, [FILE], workers=1)])
+        content = content_hash(self.root, [FILE], workers=1, progress=progress)
+        return digest(["shapes3d", VERSION, self.size, splits, content])
 
     def images(self, people: ArrayLike) -> Images:
-        chosen = np.asarray(people, np.int64)
+        chosen = self.rows(people)
         if self._kept is not None:
             return np.asarray(self._kept[chosen])
         rows, back = np.unique(chosen, return_inverse=True)  # h5py reads rising rows only
-        return self._at_size(self._pictures[rows])[back]
+        return self._read(rows)[back]
 
     def prepare(self, progress: Progress = SILENT) -> None:
         """Keep the pictures as a memory map: reading single ones from the compressed file is slow."""
@@ -83,7 +85,7 @@ class Shapes3D(FactorDataset):
             self._kept = keep_pictures(
                 self,
                 len(self.factors),
-                lambda rows: self._at_size(self._pictures[rows.start : rows.stop]),
+                lambda rows: self._read(slice(rows.start, rows.stop)),
                 chunk=CHUNK,
                 workers=1,
                 progress=progress,
@@ -98,10 +100,28 @@ class Shapes3D(FactorDataset):
             )
         return people
 
-    def _at_size(self, pictures: NDArray[np.uint8]) -> Images:
-        if pictures.shape[1] != self.size:
-            pictures = np.stack([np.asarray(shrink(Image.fromarray(p), self.size)) for p in pictures])
-        return pictures.transpose(0, 3, 1, 2)
+    def unreadable(self, progress: Progress = SILENT) -> list[str]:
+        def complaint(rows: range) -> list[str]:
+            try:
+                self._read(slice(rows.start, rows.stop))
+            except UserError as error:
+                return [error.sentence]
+            return []
+
+        found = map_chunks(
+            complaint, len(self), chunk=CHUNK, what="reading shapes3d", unit="pictures", progress=progress
+        )
+        return [sentence for some in found for sentence in some]
+
+    def _read(self, rows: Integers | slice) -> Images:
+        try:
+            pictures: NDArray[np.uint8] = self._pictures[rows]
+        except OSError as error:
+            raise UserError(f"{FILE}: pictures cannot be read ({error}).", hint="Fetch the file again.") from error
+        at_size = np.empty((len(pictures), self.size, self.size, 3), np.uint8)
+        for n, picture in enumerate(pictures):
+            at_size[n] = np.asarray(shrink(Image.fromarray(picture), self.size))
+        return at_size.transpose(0, 3, 1, 2)
 
 
 def _open(path: Path, size: int) -> tuple[Any, NDArray[np.float64]]:
@@ -120,10 +140,11 @@ def _open(path: Path, size: int) -> tuple[Any, NDArray[np.float64]]:
     except OSError as error:
         raise UserError(f"'{path}' cannot be read ({error}).", hint="Fetch the file again.") from error
     for name in ("images", "labels"):
-        if name not in file:
-            raise UserError(f"'{path}' has no dataset '{name}'.", hint="Use the official 3dshapes.h5.")
+        if not isinstance(file.get(name), h5py.Dataset) or file[name].dtype.kind not in "uif":
+            raise UserError(f"'{path}' has no numbers '{name}'.", hint="Use the official 3dshapes.h5.")
     pictures, labels = file["images"], np.asarray(file["labels"], np.float64)
-    if pictures.ndim != 4 or pictures.shape[3] != 3 or pictures.dtype != np.uint8 or not len(pictures):
+    square = pictures.ndim == 4 and pictures.shape[1] == pictures.shape[2] and pictures.shape[3] == 3
+    if not square or pictures.dtype != np.uint8 or not len(pictures):
         raise UserError(
             f"'{path}' holds images {pictures.shape} of {pictures.dtype}, not (people, 64, 64, 3) of uint8.",
             hint="Use the official 3dshapes.h5.",
@@ -180,13 +201,11 @@ def _splits(root: Path, factors: Integers, seed: int) -> dict[str, Integers]:
 def _read_split(path: Path, count: int) -> Integers:
     try:
         rows = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise UserError(f"'{path}' cannot be read ({error}).", hint="Save it with numpy.save.") from error
-    if (
-        rows.ndim != 1
-        or rows.dtype.kind not in "iu"
-        or (len(rows) and not 0 <= rows.min() <= rows.max() < count)
-    ):
+    if not isinstance(rows, np.ndarray):
+        raise UserError(f"'{path}' holds several arrays.", hint="Save one with numpy.save.")
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < count):
         raise UserError(
             f"{path.name}: it does not hold rows of {FILE}, whole numbers from 0 to {count - 1:,}.",
             hint="Use the split file that belongs to this file.",

@@ -40,22 +40,19 @@ def contact_sheet(
             draw.text((left - 8, y + tile_h / 2), rows[r], "black", font, anchor="rm")
         for c in range(num_columns):
             tile = Image.fromarray(np.ascontiguousarray(pictures[r, c].transpose(1, 2, 0)))
-            sheet.paste(
-                tile.resize((tile_w, tile_h), Image.Resampling.NEAREST), (left + c * (tile_w + GAP), y)
-            )
+            sheet.paste(tile.resize((tile_w, tile_h), Image.Resampling.NEAREST), (left + c * (tile_w + GAP), y))
     return sheet
 
 
-def orientations_sheet(
-    dataset: FactorDataset, *, split: str = "test", scenes: int = 8, seed: int = 0
-) -> Image.Image:
+def orientations_sheet(dataset: FactorDataset, *, split: str = "test", scenes: int = 8, seed: int = 0) -> Image.Image:
     """Scenes of the 3D Shapes world, a row each, from all 15 sides; every shape comes equally often."""
     people = dataset.people(split)
     people = people[dataset.labels("orientation", people) == 0]
     shapes = dataset.labels("shape", people)
     order = Stream(seed, "sheet/scenes").numpy().permutation(len(people))
     by_shape = [order[shapes[order] == shape] for shape in range(4)]
-    chosen = people[[by_shape[n % 4][n // 4] for n in range(scenes)]]
+    in_turns = [some[n] for n in range(len(people)) for some in by_shape if n < len(some)][:scenes]
+    chosen = people[in_turns]
     names = [dataset.attributes["shape"].values[label] for label in dataset.labels("shape", chosen)]
     similar = dataset.similar(chosen)
     pictures = dataset.images(similar.reshape(-1)).reshape(*similar.shape, 3, dataset.size, dataset.size)
@@ -81,9 +78,10 @@ def people_sheet(
 def _grid(dataset: Dataset, groups: list[Integers], names: list[str], split: str) -> Image.Image:
     """Rows of people; a short row is filled up with white."""
     width = max(map(len, groups))
-    pictures = np.full((len(groups), width, 3, dataset.size, dataset.size), 255, np.uint8)
-    for row, group in enumerate(groups):
-        pictures[row, : len(group)] = dataset.images(group)
+    shown = [dataset.images(group) for group in groups]
+    pictures = np.full((len(groups), width, *shown[0].shape[1:]), 255, np.uint8)
+    for row, images in enumerate(shown):
+        pictures[row, : len(images)] = images
     return contact_sheet(pictures, rows=names, title=f"{dataset.name}, {split}")
 
 
