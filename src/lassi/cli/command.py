@@ -24,6 +24,7 @@ Root = Annotated[
     Path | None,
     typer.Option("--root", help="The folder of its files.", show_default="$LASSI_DATA/NAME or data/NAME"),
 ]
+Device = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, …")]
 Size = Annotated[int, typer.Option("--size", help="The working resolution, in pixels.")]
 
 

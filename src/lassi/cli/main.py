@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli import bench, data, demo
+from lassi.cli import bench, data, demo, flow, imports, run
 from lassi.cli.command import INTERRUPTED, USERS_ERROR, group, tell
 
 ABOUT = """Proves, person by person, that an image classifier gives the same answer to everybody who differs
@@ -16,7 +16,10 @@ Begin with `lassi demo`. Every command explains itself with --help."""
 
 app = group(ABOUT, context_settings={"help_option_names": ["-h", "--help"]})
 demo.add_to(app)
+run.add_to(app)
 app.add_typer(data.app, name="data")
+app.add_typer(flow.app, name="flow")
+app.add_typer(imports.app, name="import")
 app.add_typer(bench.app, name="bench")
 
 Version = Annotated[bool, typer.Option("--version", help="Print the version.")]

@@ -85,6 +85,15 @@ def _grid(dataset: Dataset, groups: list[Integers], names: list[str], split: str
     return contact_sheet(pictures, rows=names, title=f"{dataset.name}, {split}")
 
 
+def in_rows(pictures: NDArray[np.uint8], *, columns: int = 12) -> NDArray[np.uint8]:
+    """Pictures ``(B, 3, H, W)`` as ``(rows, columns, 3, H, W)``; the last row is filled up with white."""
+    columns = min(columns, len(pictures))
+    rows = -(-len(pictures) // columns)
+    sheet = np.full((rows * columns, *pictures.shape[1:]), 255, np.uint8)
+    sheet[: len(pictures)] = pictures
+    return sheet.reshape(rows, columns, *pictures.shape[1:])
+
+
 def save_sheet(sheet: Image.Image, path: Path) -> Path:
     """Write a sheet as PNG, whole or not at all, and return where it is."""
     content = io.BytesIO()

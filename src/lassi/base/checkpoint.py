@@ -1,0 +1,83 @@
+"""Checkpoints: the whole state of a training, saved from time to time, whole or not at all."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from lassi.base.artefact import META, Artefact, Identity, new_artefact
+from lassi.base.modules import fill
+
+SECONDS = 20.0  # between two checkpoints
+VERSION = 1
+
+
+@dataclass
+class State:
+    """Where a training stands, besides the weights and the optimiser."""
+
+    threads: int
+    step: int = 0
+    loss_sum: float = 0.0
+    loss_count: int = 0
+    curve: list[dict[str, float]] = field(default_factory=list)
+    best_step: int = 0
+    best_value: float | None = None
+    best: dict[str, Tensor] | None = None
+
+    def as_json(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "best"}
+
+
+class Checkpoints:
+    """Saves the state of one training into a folder.
+
+    Args:
+        run: the fingerprint of what is being made; checkpoints of anything else are not used.
+        seconds: between two checkpoints.
+    """
+
+    def __init__(self, folder: Path, run: str, *, seconds: float = SECONDS) -> None:
+        self.folder, self.run, self.seconds = folder, run, seconds
+        self._saved = time.monotonic()
+
+    def save_if_due(self, model: nn.Module, optimiser: torch.optim.Optimizer, state: State) -> None:
+        if time.monotonic() - self._saved >= self.seconds:
+            self.save(model, optimiser, state)
+
+    def save(self, model: nn.Module, optimiser: torch.optim.Optimizer, state: State) -> None:
+        tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in (state.best or {}).items()}
+        for number, moments in optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser.{number}.{name}": tensor for name, tensor in moments.items()}
+        # The step is part of what it is made of, so that a later checkpoint takes an earlier one's place.
+        identity = Identity("checkpoint", VERSION, {"step": state.step}, {"run": self.run})
+        with new_artefact(self.folder, identity) as draft:
+            draft.write_tensors(tensors)
+            draft.figures.update(state.as_json())
+        self._saved = time.monotonic()
+
+    def load(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> State | None:
+        """Go on where the last checkpoint of this run was saved; None if there is none."""
+        if not (self.folder / META).is_file():
+            return None
+        artefact = Artefact(self.folder)
+        if artefact.identity.parents != {"run": self.run} or artefact.identity.version != VERSION:
+            return None
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}}
+        for name, tensor in artefact.tensors().items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = tensor
+        fill(model, parts["model"], called=f"the checkpoint in '{self.folder}'")
+        _fill_optimiser(optimiser, parts["optimiser"])
+        return State(**artefact.figures, best=parts["best"] or None)
+
+
+def _fill_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    moments: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        number, _, name = key.partition(".")
+        moments.setdefault(int(number), {})[name] = tensor
+    optimiser.load_state_dict({"state": moments, "param_groups": optimiser.state_dict()["param_groups"]})

@@ -1,0 +1,36 @@
+"""Filling modules with tensors from a file, leaf by leaf."""
+
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+
+from lassi.base.errors import UserError
+
+
+def fill(module: nn.Module, tensors: Mapping[str, Tensor], *, called: str) -> None:
+    """Put tensors into a module; a leaf that is missing, left over, of another shape or not finite is named.
+
+    Args:
+        called: what a message calls the file.
+    """
+    leaves = module.state_dict()
+    for name in [*leaves, *tensors]:
+        if name not in tensors:
+            raise _unfit(called, f"'{name}' is missing")
+        if name not in leaves:
+            raise _unfit(called, f"'{name}' is not part of the model")
+        if tensors[name].shape != leaves[name].shape:
+            raise _unfit(called, f"'{name}' has shape {_shape(tensors[name])}, not {_shape(leaves[name])}")
+        if tensors[name].dtype != leaves[name].dtype:
+            raise _unfit(called, f"'{name}' holds {tensors[name].dtype}, not {leaves[name].dtype}")
+        if not tensors[name].isfinite().all():
+            raise _unfit(called, f"'{name}' holds values that are not finite")
+    module.load_state_dict(dict(tensors))
+
+
+def _shape(tensor: Tensor) -> str:
+    return "×".join(map(str, tensor.shape)) or "of a single number"
+
+
+def _unfit(called: str, what: str) -> UserError:
+    return UserError(f"In {called} {what}.", hint="Use the file that belongs to this model, or make it again.")

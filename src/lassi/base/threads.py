@@ -1,0 +1,35 @@
+"""How many threads to use. More are not always faster: beside another busy process two can be far slower than one."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+
+from lassi.base.engine import cores
+
+
+def use_threads(count: int | None) -> None:
+    """Let PyTorch use so many threads; None leaves it as it is."""
+    if count is not None:
+        torch.set_num_threads(count)
+
+
+def fastest_threads(work: Callable[[], object], *, repeats: int = 3) -> int:
+    """The number of threads with which some work takes least time, by trying 1, 2, 4, … up to all cores."""
+    before = torch.get_num_threads()
+    candidates = sorted({1, cores(), *(2**k for k in range(1, cores().bit_length()) if 2**k <= cores())})
+    taken = {threads: _seconds(work, threads, repeats) for threads in candidates}
+    torch.set_num_threads(before)
+    return min(taken, key=lambda threads: taken[threads])
+
+
+def _seconds(work: Callable[[], object], threads: int, repeats: int) -> float:
+    torch.set_num_threads(threads)
+    work()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)

@@ -1,0 +1,239 @@
+"""The one training loop: for the flow, for representations, for classifiers.
+
+What is trained says what its loss is at a step and how good it is; the loop does the rest: learning rate, clipping,
+validation, the best model, early stopping, checkpoints, progress. A loss depends on the step's number alone (its
+random numbers come from streams named by it), so a run that was killed goes on from its last checkpoint and ends
+with the same bits.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from lassi.base.checkpoint import Checkpoints, State
+from lassi.base.errors import UserError
+from lassi.base.progress import SILENT, Progress
+from lassi.base.threads import fastest_threads
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """How to train.
+
+    Args:
+        steps: how many steps.
+        learning_rate: of Adam, at its highest.
+        warmup: steps in which the learning rate rises from 0.
+        decay: ``cosine`` to 0 at the end, or ``constant``.
+        clip: the largest norm of the gradient; a larger one is scaled down. None: as it comes.
+        validate_every: steps between two validations; there is one at the end, too.
+        patience: validations without a better one after which training stops. None: never.
+    """
+
+    steps: int
+    learning_rate: float = 1e-3
+    warmup: int = 0
+    decay: str = "cosine"
+    clip: float | None = None
+    validate_every: int = 250
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.decay not in ("cosine", "constant"):
+            raise UserError(f"There is no decay '{self.decay}'.", hint="Choose cosine or constant.")
+        for name in ("steps", "learning_rate", "validate_every"):
+            if not getattr(self, name) > 0:
+                raise UserError(f"The training's {name} is {getattr(self, name)}.", hint="Choose one above 0.")
+
+    def rate(self, step: int) -> float:
+        """The learning rate at a step, counted from 0."""
+        if step < self.warmup:
+            return self.learning_rate * (step + 1) / self.warmup
+        if self.decay == "constant":
+            return self.learning_rate
+        done = (step - self.warmup) / max(1, self.steps - self.warmup)
+        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
+
+
+class Trainee(Protocol):
+    """What is trained.
+
+    Args:
+        model: all that changes.
+        batch: examples in a step, for the rate that is shown.
+    """
+
+    batch: int
+
+    @property
+    def model(self) -> nn.Module: ...
+
+    def loss(self, step: int) -> Tensor:
+        """The loss of the step's batch; it depends on the weights and on ``step`` alone."""
+
+    def validate(self) -> float:
+        """How bad the model is on held-out examples; the model with the lowest value is kept."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training found: the step and value of the best model, and the course of it."""
+
+    step: int
+    value: float
+    curve: list[dict[str, float]]
+
+
+class Diverged(UserError):
+    """The loss or the gradient is no longer finite."""
+
+
+def train(
+    trainee: Trainee,
+    settings: TrainSettings,
+    *,
+    checkpoints: Checkpoints | None = None,
+    threads: int | None = None,
+    what: str = "training",
+    show: Callable[[float], str] = "loss {:.4f}".format,
+    progress: Progress = SILENT,
+) -> Trained:
+    """Train until the last step or until patience ends; the model is then the best one seen.
+
+    Args:
+        checkpoints: where to save the state from time to time, and where to go on from.
+        threads: how many to use; the fastest number is found by trying unless told. A run that goes on uses as many
+            as before, because the bits of a sum depend on it.
+        show: how a validation's value is shown.
+    """
+    model = trainee.model
+    optimiser = torch.optim.Adam(model.parameters(), settings.learning_rate, fused=_on_known_device(model))
+    state = checkpoints.load(model, optimiser) if checkpoints else None
+    if state is None:
+        state = State(threads=threads or _try_threads(trainee))
+    torch.set_num_threads(state.threads)
+    with progress.task(what, settings.steps * trainee.batch, "examples") as task:
+        task.advance(state.step * trainee.batch)
+        try:
+            while state.step < settings.steps and not _out_of_patience(state, settings):
+                _step(trainee, optimiser, settings, state)
+                if state.step % settings.validate_every == 0 or state.step == settings.steps:
+                    _validate(trainee, state)
+                    task.note(show(state.curve[-1]["valid"]))
+                task.advance(trainee.batch)
+                if checkpoints:
+                    checkpoints.save_if_due(model, optimiser, state)
+        except KeyboardInterrupt:
+            if checkpoints:
+                checkpoints.save(model, optimiser, state)
+            raise
+    if state.best is None or state.best_value is None:
+        raise Diverged(
+            "No validation gave a finite value, so there is no model to keep.",
+            hint="Lower the learning rate, lengthen the warm-up or clip gradients.",
+        )
+    model.load_state_dict(state.best)
+    return Trained(state.best_step, state.best_value, state.curve)
+
+
+def _step(trainee: Trainee, optimiser: torch.optim.Optimizer, settings: TrainSettings, state: State) -> None:
+    model, rate = trainee.model, settings.rate(state.step)
+    for group in optimiser.param_groups:
+        group["lr"] = rate
+    model.train()
+    optimiser.zero_grad(set_to_none=True)
+    loss = trainee.loss(state.step)
+    loss.backward()  # type: ignore[no-untyped-call]
+    norm = nn.utils.clip_grad_norm_(model.parameters(), settings.clip or math.inf, foreach=True)
+    if not (math.isfinite(loss.item()) and math.isfinite(norm.item())):
+        raise _diverged(trainee, state, rate, loss.item())
+    optimiser.step()
+    state.step += 1
+    state.loss_sum += loss.item()
+    state.loss_count += 1
+
+
+@torch.no_grad()
+def _validate(trainee: Trainee, state: State) -> None:
+    trainee.model.eval()
+    value = trainee.validate()
+    mean_loss = state.loss_sum / state.loss_count
+    state.curve.append({"step": state.step, "loss": mean_loss, "valid": value})
+    state.loss_sum, state.loss_count = 0.0, 0
+    if math.isfinite(value) and (state.best_value is None or value < state.best_value):
+        state.best = {name: tensor.clone() for name, tensor in trainee.model.state_dict().items()}
+        state.best_step, state.best_value = state.step, value
+
+
+def _out_of_patience(state: State, settings: TrainSettings) -> bool:
+    if settings.patience is None:
+        return False
+    return sum(1 for point in state.curve if point["step"] > state.best_step) >= settings.patience
+
+
+def _diverged(trainee: Trainee, state: State, rate: float, loss: float) -> Diverged:
+    if math.isfinite(loss):
+        what = "gradient"
+        layer = next(
+            name
+            for name, parameter in trainee.model.named_parameters()
+            if parameter.grad is not None and not parameter.grad.isfinite().all()
+        )
+    else:
+        what, layer = "output", _first_layer_not_finite(trainee, state.step)
+    return Diverged(
+        f"Training went out of bounds at step {state.step + 1}: the {what} of '{layer}' is not finite, at the learning "
+        f"rate {rate:.2g}.",
+        hint="Lower the learning rate, lengthen the warm-up or clip gradients; the last checkpoint is still good.",
+    )
+
+
+@torch.no_grad()
+def _first_layer_not_finite(trainee: Trainee, step: int) -> str:
+    """The first layer, in the order of computation, that gives something that is not finite."""
+    found: list[str] = []
+
+    def look(name: str) -> Callable[[nn.Module, Any, Any], None]:
+        def hook(_: nn.Module, __: Any, output: Any) -> None:
+            tensors = output if isinstance(output, tuple) else (output,)
+            if any(isinstance(t, Tensor) and not t.isfinite().all() for t in tensors):
+                found.append(name)
+
+        return hook
+
+    hooks = [module.register_forward_hook(look(name)) for name, module in trainee.model.named_modules() if name]
+    try:
+        trainee.loss(step)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return found[0] if found else "loss"
+
+
+def _try_threads(trainee: Trainee) -> int:
+    """The fastest number of threads for a step, found by trying; the model is left as it was."""
+    before = {name: tensor.clone() for name, tensor in trainee.model.state_dict().items()}
+    trainee.model.train()
+
+    def step() -> None:
+        trainee.loss(0).backward()  # type: ignore[no-untyped-call]
+
+    threads = fastest_threads(step)
+    trainee.model.load_state_dict(before)
+    trainee.model.zero_grad(set_to_none=True)
+    return threads
+
+
+def _on_known_device(model: nn.Module) -> bool:
+    """Adam's fused form is there for these devices."""
+    return next(model.parameters()).device.type in ("cpu", "cuda")
+
+
+def checkpoint_folder(stage: Path) -> Path:
+    """Where the checkpoints of a stage are kept until it is done."""
+    return stage.parent / f"{stage.name}.unfinished"

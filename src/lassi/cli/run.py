@@ -1,0 +1,45 @@
+"""``lassi run``: a recipe, stage by stage."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lassi.cli.command import Device, Json, Threads, command, print_json
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "run")(run)
+
+
+def run(
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A shipped recipe's name, or a TOML file.")],
+    out: Annotated[Path | None, typer.Option("--out", help="The run's folder.", show_default="runs/RECIPE")] = None,
+    until: Annotated[str, typer.Option("--until", metavar="STAGE", help="The last stage to run.")] = "flow",
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated.")
+    ] = None,
+    threads: Threads = None,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Run a recipe; interrupted or killed, the same command goes on where it was.
+
+    Examples: lassi run shapes --until flow · lassi run celeba-32 --set data.root=~/celeba
+    """
+    from lassi.base.errors import unknown
+    from lassi.base.progress import for_stream
+    from lassi.study.recipe import load_recipe
+    from lassi.study.run import STAGES, run_recipe
+
+    if until not in STAGES:
+        raise unknown("stage", until, STAGES)
+    settings = load_recipe(recipe, changes or ())
+    out = out or Path("runs") / Path(recipe).stem
+    folders = run_recipe(settings, out, threads=threads, device=device, progress=for_stream())
+    if as_json:
+        return print_json({stage: str(folder) for stage, folder in folders.items()})
+    for folder in folders.values():
+        typer.echo(f"wrote {folder}")
+    typer.echo(f"Next: lassi flow check {out} · lassi flow sample {out}")
+    return None

@@ -1,0 +1,146 @@
+"""Is a flow invertible, here and where the certificates will go?"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lassi.base.artefact import Artefact, Identity, find_artefact, new_artefact
+from lassi.base.errors import UserError
+from lassi.base.streams import Stream
+from lassi.data.dataset import Dataset
+from lassi.data.preprocess import dequantise, quantise, to_uint8
+from lassi.flow.glow import Glow
+
+STAGE, VERSION = "flow-check", 1
+LENGTHS = (0.0, 1.0, 2.0, 5.0)
+PIXEL_BOUND, LATENT_BOUND = 1e-4, 1e-5  # in float32; 1e-10 for both in float64
+FLOAT64_BOUND = 1e-10
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """How well decoding and encoding undo each other, some lengths of a displacement away from the data.
+
+    Args:
+        length: how many displacements away.
+        pixels: the largest |D(E(x)) − x|, float32.
+        latents: the largest ‖E(D(z)) − z‖ / ‖z‖, float32.
+        pixels64: the same in float64.
+        latents64: the same in float64.
+        outside: share of the decoded pixels outside the valid range [−0.5, 0.5).
+    """
+
+    length: float
+    pixels: float
+    latents: float
+    pixels64: float
+    latents64: float
+    outside: float
+
+    @property
+    def is_good(self) -> bool:
+        float32 = self.pixels <= PIXEL_BOUND and self.latents <= LATENT_BOUND
+        return float32 and max(self.pixels64, self.latents64) <= FLOAT64_BOUND
+
+
+@dataclass(frozen=True)
+class FlowCheck:
+    """The invertibility report of a flow."""
+
+    bits_per_dim: float
+    people: int
+    displacements: int
+    round_trips: list[RoundTrip]
+
+    @property
+    def is_good(self) -> bool:
+        return all(trip.is_good for trip in self.round_trips)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"is_good": self.is_good}
+
+
+@torch.no_grad()
+def check_flow(
+    glow: Glow, images: Tensor, displacements: Tensor | None = None, *, lengths: Sequence[float] = LENGTHS
+) -> FlowCheck:
+    """Judge a flow on pictures and along displacements.
+
+    Args:
+        images: uint8, ``(B, C, H, W)``.
+        displacements: ``(n, q)``, such as the directions of attributes; without them only the data are judged.
+        lengths: how many displacements to go, either way.
+    """
+    if displacements is not None and (displacements.ndim != 2 or displacements.shape[1] != glow.latent_dim):
+        raise UserError(
+            f"The displacements have shape {tuple(displacements.shape)}, the latents have {glow.latent_dim} numbers.",
+            hint=f"Give an array of shape (n, {glow.latent_dim}).",
+        )
+    dtype = next(glow.parameters()).dtype
+    x = quantise(images)
+    bits = glow.bits_per_dim(dequantise(x, stream=Stream(0, "flow/check")).to(dtype)).mean().item()
+    if displacements is None:
+        lengths, displacements = (0.0,), torch.zeros(1, glow.latent_dim)
+    single, double = _copy(glow, torch.float32), _copy(glow, torch.float64)
+    trips = [_round_trip(single, double, x, displacements, length) for length in lengths]
+    return FlowCheck(bits, len(images), 0 if lengths == (0.0,) else len(displacements), trips)
+
+
+def _copy(glow: Glow, dtype: torch.dtype) -> Glow:
+    copy = Glow(glow.settings, stream=Stream(0, "flow/unused"))
+    copy.load_state_dict(glow.state_dict())
+    return copy.to(next(glow.parameters()).device, dtype).freeze()
+
+
+def _round_trip(single: Glow, double: Glow, x: Tensor, displacements: Tensor, length: float) -> RoundTrip:
+    """Picture n is moved along displacement n (modulo their number), forwards for even n and backwards for odd n."""
+    which = torch.arange(len(x)) % len(displacements)
+    sign = 1 - 2 * (torch.arange(len(x)) % 2)
+    z = double.encode(x.double()) + length * sign[:, None] * displacements.double()[which]
+    moved = double.decode(z)  # x itself at length 0
+    pixels, latents = _errors(single, moved.float(), z.float())
+    pixels64, latents64 = _errors(double, moved, z)
+    outside = ((moved < -0.5 - 1e-6) | (moved >= 0.5)).double().mean().item()
+    return RoundTrip(length, pixels, latents, pixels64, latents64, outside)
+
+
+def _errors(glow: Glow, x: Tensor, z: Tensor) -> tuple[float, float]:
+    in_pixels = (glow.decode(glow.encode(x)) - x).abs().max()
+    in_latents = (glow.encode(glow.decode(z)) - z).norm(dim=1) / z.norm(dim=1)
+    return in_pixels.item(), in_latents.max().item()
+
+
+def save_check(check: FlowCheck, folder: Path, *, flow: Artefact) -> Artefact:
+    """Keep a report beside the flow."""
+    settings = {"people": check.people, "displacements": check.displacements}
+    identity = Identity(STAGE, VERSION, settings, {"flow": flow.fingerprint})
+    if found := find_artefact(folder, identity):
+        return found
+    with new_artefact(folder, identity) as draft:
+        draft.figures.update(check.as_json())
+    return Artefact(folder)
+
+
+def read_displacements(path: Path) -> Tensor:
+    """Displacements ``(n, q)`` from a ``.npy`` file."""
+    try:
+        array = np.load(path, allow_pickle=False)
+        return torch.from_numpy(np.asarray(array, np.float64))
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(f"'{path}' cannot be read ({error}).", hint="Save an array with numpy.save.") from error
+
+
+def drawn_to_check(glow: Glow, count: int = 4) -> Tensor:
+    """Pictures drawn from the flow itself, where no others are at hand."""
+    return to_uint8(glow.sample(count, stream=Stream(0, "flow/check")))
+
+
+def pictures_to_check(dataset: Dataset, count: int = 64) -> Tensor:
+    """Pictures of the test split, evenly over all of it."""
+    people = dataset.people("test")
+    return torch.from_numpy(dataset.images(people[:: max(1, len(people) // count)][:count]))

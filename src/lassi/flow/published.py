@@ -1,0 +1,185 @@
+"""Published checkpoints: a PyTorch state dict in the widely used layout, read without running anything in it.
+
+    blocks.{i}.flows.{j}.actnorm.{loc,scale}             y = scale · (x + loc)
+    blocks.{i}.flows.{j}.invconv.{w_p,w_l,w_s,w_u,…}     or invconv.weight
+    blocks.{i}.flows.{j}.coupling.net.{0,2}.{weight,bias}, coupling.net.4.{conv.weight,conv.bias,scale}
+    blocks.{i}.prior.{conv.weight,conv.bias,scale}
+
+Keys may begin with ``module.``. All of the shape but the size of the pictures follows from the tensors.
+"""
+
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from lassi.base.errors import UserError
+from lassi.base.modules import fill
+from lassi.base.streams import Stream
+from lassi.flow.glow import Glow, GlowSettings
+from lassi.flow.layers import LUMixing
+
+FLOW = re.compile(r"blocks\.(\d+)\.flows\.(\d+)\.")
+
+
+def _same(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+def _matrix(tensor: Tensor) -> Tensor:
+    return tensor.flatten(1)
+
+
+# Our name, theirs, and how ours is made of theirs.
+Names = tuple[tuple[str, str, Callable[[Tensor], Tensor]], ...]
+ZERO_CONV: Names = (
+    ("weight", "conv.weight", _same),
+    ("bias", "conv.bias", _same),
+    ("scale", "scale", Tensor.flatten),
+)
+STEP: Names = (
+    ("loc", "actnorm.loc", Tensor.flatten),
+    ("scale", "actnorm.scale", Tensor.flatten),
+    ("first", "coupling.net.0.weight", _same),
+    ("first_bias", "coupling.net.0.bias", _same),
+    ("middle", "coupling.net.2.weight", _matrix),
+    ("middle_bias", "coupling.net.2.bias", _same),
+    *((f"last.{ours}", f"coupling.net.4.{theirs}", how) for ours, theirs, how in ZERO_CONV),
+)
+LU: Names = (
+    ("mixing.permutation", "invconv.w_p", _same),
+    ("mixing.lower", "invconv.w_l", lambda tensor: tensor.tril(-1)),
+    ("mixing.upper", "invconv.w_u", lambda tensor: tensor.triu(1)),
+    ("mixing.log_s", "invconv.w_s", _same),
+    ("mixing.sign", "invconv.s_sign", _same),
+)
+PLAIN: Names = (("mixing.weight", "invconv.weight", _matrix),)
+# What the layout holds besides, and what it must be; we have no use for it.
+CONSTANTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "invconv.u_mask": lambda tensor: torch.ones_like(tensor).triu(1),
+    "invconv.l_mask": lambda tensor: torch.ones_like(tensor).tril(-1),
+    "invconv.l_eye": lambda tensor: torch.eye(len(tensor)),
+    "actnorm.initialized": torch.ones_like,
+}
+
+
+def read_glow(path: Path, size: int) -> Glow:
+    """Convert a published checkpoint for pictures of a size into a frozen flow of ours."""
+    return convert_glow(read_tensors(path), size, called=path.name)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a PyTorch file, by weights-only loading: code in it is refused, not run."""
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise UserError(f"There is no file '{path}'.", hint="Check the path.") from None
+    except pickle.UnpicklingError:
+        raise UserError(
+            f"{path.name}: it holds more than tensors, such as code, which is never run.",
+            hint="Save the model's state_dict() alone.",
+        ) from None
+    except Exception as error:  # a damaged archive makes torch raise nearly anything
+        raise UserError(
+            f"{path.name}: it is no PyTorch file ({type(error).__name__}).", hint="Fetch it again."
+        ) from error
+    if not isinstance(content, dict) or not content or not all(isinstance(t, Tensor) for t in content.values()):
+        raise UserError(f"{path.name}: it is not a dictionary of tensors.", hint="Save the model's state_dict().")
+    return {str(name).removeprefix("module."): tensor for name, tensor in content.items()}
+
+
+def convert_glow(tensors: dict[str, Tensor], size: int, *, called: str) -> Glow:
+    """A flow of ours with the weights of a state dict in the published layout."""
+    reader = _Reader(tensors, called)
+    glow = Glow(reader.settings(size), stream=Stream(0, "flow/unused"))
+    leaves = glow.state_dict()
+    ours = {"initialised": torch.tensor(True)}
+    for i, level in enumerate(glow.levels):
+        for j, step in enumerate(level.steps):
+            at, names = f"blocks.{i}.flows.{j}", LU if isinstance(step.mixing, LUMixing) else PLAIN
+            reader.check_constants(at)
+            ours |= reader.take_all(f"levels.{i}.steps.{j}", at, STEP + names, leaves)
+            reader.check_invertible(at)
+        ours |= reader.take_all(f"levels.{i}.prior", f"blocks.{i}.prior", ZERO_CONV, leaves)
+    reader.refuse_left_over()
+    fill(glow, ours, called=called)
+    return glow.freeze()
+
+
+class _Reader:
+    """Takes tensors out of a state dict by their published names; complains by name."""
+
+    def __init__(self, tensors: dict[str, Tensor], called: str) -> None:
+        self.tensors, self.called = tensors, called
+        self.taken: set[str] = set()
+
+    def settings(self, size: int) -> GlowSettings:
+        """The flow's shape, read off the tensors' shapes."""
+        places = [(int(m[1]), int(m[2])) for name in self.tensors if (m := FLOW.match(name))]
+        if not places:
+            raise self.unfit("no key begins with 'blocks.0.flows.0.'")
+        levels, flows = (max(numbers) + 1 for numbers in zip(*places, strict=True))
+        first = "blocks.0.flows.0"
+        channels = self.look(f"{first}.actnorm.loc").numel()
+        changed = self.look(f"{first}.coupling.net.4.conv.bias").numel()
+        if channels % 4:
+            raise self.unfit(f"'{first}.actnorm.loc' is for {channels} channels, which 4 does not divide")
+        plain = [f"blocks.{level}.flows.0.invconv.weight" in self.tensors for level in range(levels)]
+        return GlowSettings(
+            size=size,
+            levels=levels,
+            flows=flows,
+            hidden=len(self.look(f"{first}.coupling.net.0.bias")),
+            channels=channels // 4,
+            coupling="affine" if changed == channels else "additive",
+            mixing=tuple("plain" if is_plain else "lu" for is_plain in plain),
+        )
+
+    def take_all(self, ours: str, theirs: str, names: Names, leaves: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Our tensors below ``ours`` from theirs below ``theirs``, of the shapes of ``leaves``."""
+        return {
+            f"{ours}.{our}": self.take(f"{theirs}.{their}", how, leaves[f"{ours}.{our}"].shape)
+            for our, their, how in names
+        }
+
+    def take(self, name: str, how: Callable[[Tensor], Tensor], shape: torch.Size) -> Tensor:
+        self.taken.add(name)
+        tensor = self.look(name)
+        if tensor.numel() != shape.numel() or tensor.ndim < len(shape) or how(tensor).shape != shape:
+            raise self.unfit(f"'{name}' has shape {tuple(tensor.shape)}, where {tuple(shape)} is needed")
+        if not tensor.isfinite().all():
+            raise self.unfit(f"'{name}' holds values that are not finite")
+        return how(tensor).float().contiguous()
+
+    def check_constants(self, at: str) -> None:
+        for name, expected in CONSTANTS.items():
+            key = f"{at}.{name}"
+            self.taken.add(key)
+            if key in self.tensors and not torch.equal(self.tensors[key].float(), expected(self.tensors[key]).float()):
+                raise self.unfit(f"'{key}' is not what it is in this layout")
+
+    def check_invertible(self, at: str) -> None:
+        if (self.look(f"{at}.actnorm.scale") == 0).any():
+            raise self.unfit(f"'{at}.actnorm.scale' holds a zero, so the flow cannot be inverted")
+        for name in ("weight", "w_p"):
+            matrix = self.tensors.get(f"{at}.invconv.{name}")
+            if matrix is not None and torch.linalg.svdvals(matrix.flatten(1).double())[-1] < 1e-6:
+                raise self.unfit(f"'{at}.invconv.{name}' cannot be inverted")
+        sign = self.tensors.get(f"{at}.invconv.s_sign")
+        if sign is not None and not (sign.abs() == 1).all():
+            raise self.unfit(f"'{at}.invconv.s_sign' holds something else than 1 and -1")
+
+    def look(self, name: str) -> Tensor:
+        if name not in self.tensors:
+            raise self.unfit(f"'{name}' is missing")
+        return self.tensors[name]
+
+    def refuse_left_over(self) -> None:
+        if left := sorted(self.tensors.keys() - self.taken):
+            raise self.unfit(f"'{left[0]}' is not part of a Glow of this layout")
+
+    def unfit(self, what: str) -> UserError:
+        return UserError(f"{self.called}: {what}.", hint="Give a Glow in the layout of `lassi import glow --help`.")

@@ -1,0 +1,63 @@
+"""Flows as artefacts."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lassi.base.artefact import META, Artefact, Identity, new_artefact
+from lassi.base.errors import UserError
+from lassi.base.modules import fill
+from lassi.base.streams import Stream
+from lassi.flow.glow import Glow, GlowSettings
+
+STAGE = "flow"
+VERSION = 1  # raise it whenever the same settings give other weights
+
+
+def flow_identity(
+    glow: GlowSettings, training: Mapping[str, Any], *, data: str | None = None, seed: int | None = None
+) -> Identity:
+    """What a flow is made of: its shape, how it was trained (or which weights it has), on which data."""
+    settings = {"glow": glow.as_json(), "training": dict(training)}
+    return Identity(STAGE, VERSION, settings, {"data": data} if data else {}, seed)
+
+
+def save_glow(
+    glow: Glow, folder: Path, identity: Identity | None = None, figures: Mapping[str, Any] | None = None
+) -> Artefact:
+    """Write a flow; without an identity it is known by its weights."""
+    identity = identity or flow_identity(glow.settings, {"weights": weights_hash(glow)})
+    with new_artefact(folder, identity) as draft:
+        draft.write_tensors(glow.state_dict())
+        draft.figures.update(figures or {})
+    return Artefact(folder)
+
+
+def load_glow(folder: Path) -> Glow:
+    """Read a flow, frozen; it never initialises itself again."""
+    artefact = Artefact(folder)
+    if artefact.identity.stage != STAGE:
+        raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a flow.", hint="Give the folder of a flow.")
+    shape = dict(artefact.identity.settings["glow"])
+    glow = Glow(GlowSettings(**shape | {"mixing": tuple(shape["mixing"])}), stream=Stream(0, "flow/unused"))
+    fill(glow, artefact.tensors(), called=f"the flow in '{folder}'")
+    glow.fingerprint = artefact.fingerprint
+    return glow.freeze()
+
+
+def flow_folder(run: Path) -> Path:
+    """The folder of a run's flow, or the folder itself if it is one."""
+    return run / "flow" if (run / "flow" / META).is_file() else run
+
+
+def weights_hash(glow: Glow) -> str:
+    """A hash of every weight."""
+    hashed = hashlib.sha256()
+    for name, tensor in sorted(glow.state_dict().items()):
+        hashed.update(
+            name.encode() + tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        )
+    return hashed.hexdigest()

@@ -1,0 +1,172 @@
+"""Training a flow: maximum likelihood of dequantised 5-bit pictures."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lassi.base.artefact import Artefact, find_artefact
+from lassi.base.checkpoint import Checkpoints
+from lassi.base.engine import chunks
+from lassi.base.errors import UserError
+from lassi.base.progress import SILENT, Progress
+from lassi.base.streams import Stream
+from lassi.base.train import Trained, TrainSettings, checkpoint_folder, train
+from lassi.data.dataset import Dataset, Integers
+from lassi.data.preprocess import dequantise, flip, quantise
+from lassi.flow.glow import Glow, GlowSettings
+from lassi.flow.store import flow_identity, save_glow
+
+INITIALISE_WITH = 256  # pictures
+
+
+@dataclass(frozen=True)
+class FlowTraining:
+    """How a flow is trained.
+
+    Args:
+        steps: how many.
+        batch: pictures in a step.
+        learning_rate: of Adam, at its highest.
+        warmup: steps in which the learning rate rises.
+        decay: ``cosine`` or ``constant``.
+        clip: the largest norm of the gradient.
+        flips: mirror pictures at random.
+        validate_every: steps between validations.
+        validate_on: pictures of the validation split that are used.
+        memory: ``full``, or ``reversible`` to recompute activations instead of keeping them.
+    """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}  # where it is read from a recipe
+
+    steps: int = 2000
+    batch: int = 32
+    learning_rate: float = 1e-3
+    warmup: int = 100
+    decay: str = "cosine"
+    clip: float | None = 50.0
+    flips: bool = False
+    validate_every: int = 250
+    validate_on: int = 512
+    memory: str = "full"
+
+    def __post_init__(self) -> None:
+        if self.batch < 1 or self.validate_on < 1:
+            raise UserError("A flow cannot be trained without pictures.", hint="Choose batch, validate_on ≥ 1.")
+        if self.memory not in ("full", "reversible"):
+            raise UserError(f"There is no memory '{self.memory}'.", hint="Choose full or reversible.")
+        self.schedule()
+
+    def schedule(self) -> TrainSettings:
+        """The part that the training loop asks for."""
+        return TrainSettings(self.steps, self.learning_rate, self.warmup, self.decay, self.clip, self.validate_every)
+
+
+class FlowTrainee:
+    """A flow, and the pictures it is trained and judged on."""
+
+    def __init__(self, model: Glow, dataset: Dataset, settings: FlowTraining, seed: int) -> None:
+        self.model, self.dataset, self.settings = model, dataset, settings
+        self.batch = settings.batch
+        self._stream = Stream(seed, "flow/train")
+        self._train = dataset.people("train")
+        self._valid = _spread(dataset.people("valid"), settings.validate_on)
+        self._epoch, self._order = -1, self._train
+
+    def loss(self, step: int) -> Tensor:
+        """Bits per dimension of the step's batch."""
+        x = self.pictures(self.people(step), noise=self._stream.child("noise").at(step))
+        if self.settings.flips:
+            x = flip(x, stream=self._stream.child("flips").at(step))
+        return self.model.bits_per_dim(x).mean()
+
+    def people(self, step: int) -> Integers:
+        """Who is in the batch of a step; in an epoch everybody comes once, in an order of its own."""
+        per_epoch = max(1, len(self._train) // self.batch)
+        epoch, place = divmod(step, per_epoch)
+        if epoch != self._epoch:
+            order = self._stream.child("order").at(epoch).numpy().permutation(len(self._train))
+            self._epoch, self._order = epoch, self._train[order]
+        return self._order[place * self.batch : (place + 1) * self.batch]
+
+    def validate(self) -> float:
+        """Bits per dimension of held-out pictures, always with the same noise."""
+        total = 0.0
+        for rows in chunks(len(self._valid), 128):
+            noise = self._stream.child("validation").at(rows.start)
+            x = self.pictures(self._valid[rows.start : rows.stop], noise=noise)
+            total += self.model.bits_per_dim(x).double().sum().item()
+        return total / len(self._valid)
+
+    def initialise(self) -> None:
+        people = self._stream.child("initialise").numpy().choice(self._train, INITIALISE_WITH)
+        self.model.initialise(self.pictures(people, noise=self._stream.child("initialise/noise")))
+
+    def pictures(self, people: Integers, *, noise: Stream) -> Tensor:
+        device = next(self.model.parameters()).device
+        images = torch.from_numpy(self.dataset.images(people)).to(device)
+        return dequantise(quantise(images), stream=noise)
+
+
+def train_flow(
+    dataset: Dataset,
+    glow: GlowSettings,
+    training: FlowTraining,
+    folder: Path,
+    *,
+    seed: int,
+    threads: int | None = None,
+    device: str = "cpu",
+    progress: Progress = SILENT,
+    then: Callable[[Glow], None] = lambda _: None,
+) -> Artefact:
+    """Train a flow and leave it in ``folder``; if it is there already nothing is done, if half trained it goes on.
+
+    Args:
+        then: called with the trained flow before it is written.
+    """
+    if dataset.size != glow.size:
+        raise UserError(
+            f"The pictures of {dataset.name} have size {dataset.size}, the flow is for {glow.size}.",
+            hint="Choose the same size for both.",
+        )
+    identity = flow_identity(glow, asdict(training), data=dataset.identify(progress), seed=seed)
+    if found := find_artefact(folder, identity):
+        return found
+    dataset.prepare(progress)
+    model = Glow(glow, stream=Stream(seed, "flow/weights")).to(device).save_memory(training.memory == "reversible")
+    trainee = FlowTrainee(model, dataset, training, seed)
+    trainee.initialise()
+    unfinished = checkpoint_folder(folder)
+    trained = train(
+        trainee,
+        training.schedule(),
+        checkpoints=Checkpoints(unfinished, identity.fingerprint),
+        threads=threads,
+        what="training the flow",
+        show="{:.3f} bits/dim".format,
+        progress=progress,
+    )
+    then(model)
+    artefact = save_glow(model, folder, identity, _figures(trained))
+    _remove(unfinished)
+    return artefact
+
+
+def _figures(trained: Trained) -> dict[str, object]:
+    return {"bits_per_dim": trained.value, "best_step": trained.step, "curve": trained.curve}
+
+
+def _spread(people: Integers, count: int) -> Integers:
+    """At most ``count`` people, evenly over all of them."""
+    return people[np.linspace(0, len(people) - 1, min(count, len(people))).astype(np.int64)]
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)

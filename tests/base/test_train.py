@@ -1,0 +1,196 @@
+"""The training loop, on a problem whose answer is known."""
+
+import math
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from lassi.base.checkpoint import Checkpoints
+from lassi.base.engine import cores
+from lassi.base.errors import UserError
+from lassi.base.modules import fill
+from lassi.base.streams import Stream
+from lassi.base.threads import fastest_threads
+from lassi.base.train import Diverged, TrainSettings, train
+
+
+class Line:
+    """Fit y = 3x − 1 by a network; stops at a step, or breaks at one, if told to."""
+
+    batch = 16
+
+    def __init__(
+        self, *, stop_at: int | None = None, break_at: int | None = None, break_gradient: bool = False
+    ) -> None:
+        with Stream(0, "line").global_torch():
+            self.model = nn.Sequential(nn.Linear(1, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 1))
+        self.stop_at, self.break_at, self.break_gradient = stop_at, break_at, break_gradient
+        self.steps_seen: list[int] = []
+
+    def loss(self, step: int) -> Tensor:
+        if step == self.stop_at:
+            raise KeyboardInterrupt
+        self.steps_seen.append(step)
+        x = torch.rand(self.batch, 1, generator=Stream(1, "x").at(step).torch())
+        if step == self.break_at and not self.break_gradient:
+            self.model[3].weight.data[0, 0] = torch.inf
+        loss = ((self.model(x) - (3 * x - 1)) ** 2).mean()
+        if step == self.break_at and self.break_gradient:
+            loss = loss + (self.model[0].weight.sum() * 0).sqrt()  # 0, with a gradient of 0/0
+        return loss
+
+    def validate(self) -> float:
+        x = torch.linspace(0, 1, 50)[:, None]
+        return ((self.model(x) - (3 * x - 1)) ** 2).mean().item()
+
+
+SETTINGS = TrainSettings(120, learning_rate=0.02, warmup=10, validate_every=25)
+
+
+def weights(trainee: Line) -> bytes:
+    return b"".join(tensor.numpy().tobytes() for tensor in trainee.model.state_dict().values())
+
+
+def test_it_learns_and_keeps_the_best() -> None:
+    line = Line()
+    trained = train(line, SETTINGS, threads=1)
+    assert trained.value < 0.02
+    assert [point["step"] for point in trained.curve] == [25, 50, 75, 100, 120]
+    assert trained.value == min(point["valid"] for point in trained.curve)
+    line.model.eval()
+    with torch.no_grad():
+        assert line.validate() == trained.value
+
+
+def test_the_best_is_kept_when_later_steps_are_worse() -> None:
+    line = Line()
+    values = iter([0.5, 0.1, 0.3, 0.7, 0.2])
+    seen = []
+
+    def validate() -> float:
+        seen.append(weights(line))
+        return next(values)
+
+    line.validate = validate  # type: ignore[method-assign]
+    trained = train(line, SETTINGS, threads=1)
+    assert (trained.step, trained.value) == (50, 0.1)
+    assert weights(line) == seen[1]
+
+
+def test_patience_ends_the_training() -> None:
+    line = Line()
+    values = iter([0.5, 0.1, 0.3, 0.2, 0.05])
+    line.validate = lambda: next(values)  # type: ignore[method-assign]
+    trained = train(line, TrainSettings(120, validate_every=20, patience=2), threads=1)
+    assert [point["step"] for point in trained.curve] == [20, 40, 60, 80]
+    assert trained.step == 40
+
+
+@pytest.mark.parametrize("stop_at", [1, 24, 25, 26, 70, 119])
+def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path, stop_at: int) -> None:
+    whole = Line()
+    expected = train(whole, SETTINGS, threads=1)
+    with pytest.raises(KeyboardInterrupt):
+        train(Line(stop_at=stop_at), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), threads=1)
+    second = Line()
+    trained = train(second, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"))
+    assert second.steps_seen[0] == stop_at
+    assert weights(second) == weights(whole)
+    assert trained == expected
+
+
+def test_checkpoints_of_another_run_are_not_used(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        train(Line(stop_at=50), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), threads=1)
+    other = Line()
+    train(other, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "another run"), threads=1)
+    assert other.steps_seen[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("break_gradient", "told"),
+    [(False, "the output of '3' is not finite"), (True, "the gradient of '0.weight' is not finite")],
+)
+def test_the_first_value_that_is_not_finite_stops_the_run(tmp_path: Path, break_gradient: bool, told: str) -> None:
+    line = Line(break_at=60, break_gradient=break_gradient)
+    checkpoints = Checkpoints(tmp_path / "c", "run", seconds=0)
+    with pytest.raises(Diverged) as error:
+        train(line, SETTINGS, checkpoints=checkpoints, threads=1)
+    assert f"at step 61: {told}, at the learning rate 0.011" in error.value.sentence
+    assert "Lower the learning rate" in error.value.hint
+    good = Line()
+    train(good, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"))
+    assert good.steps_seen[0] == 60, "the last good checkpoint is the one before the step that failed"
+    whole = Line()
+    train(whole, SETTINGS, threads=1)
+    assert weights(good) == weights(whole)
+
+
+def test_the_learning_rate_warms_up_and_decays() -> None:
+    settings = TrainSettings(110, learning_rate=1.0, warmup=10)
+    assert [settings.rate(step) for step in (0, 4, 9)] == pytest.approx([0.1, 0.5, 1.0])
+    assert settings.rate(60) == pytest.approx(0.5)
+    assert settings.rate(109) == pytest.approx(0.5 * (1 + math.cos(math.pi * 0.99)))
+    constant = TrainSettings(110, learning_rate=1.0, warmup=10, decay="constant")
+    assert [constant.rate(step) for step in (4, 10, 109)] == [0.5, 1.0, 1.0]
+
+
+def test_clipping_bounds_the_gradient() -> None:
+    clipped, free = Line(), Line()
+    train(clipped, TrainSettings(5, learning_rate=1e-2, clip=1e-12, decay="constant"), threads=1)
+    train(free, TrainSettings(5, learning_rate=1e-2, decay="constant"), threads=1)
+    start = Line()
+    moved = [(a - b).abs().max() for a, b in zip(clipped.model.parameters(), start.model.parameters(), strict=True)]
+    freely = [(a - b).abs().max() for a, b in zip(free.model.parameters(), start.model.parameters(), strict=True)]
+    assert max(moved) < 0.1 * max(freely)
+
+
+def test_trying_threads_leaves_the_model_as_it_was() -> None:
+    tried, told = Line(), Line()
+    train(tried, TrainSettings(3), threads=None)
+    tried_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    train(told, TrainSettings(3), threads=tried_threads)
+    torch.set_num_threads(1)
+    assert weights(tried) == weights(told)
+
+
+def test_the_fastest_number_of_threads_is_taken() -> None:
+    def faster_alone() -> None:
+        time.sleep(0.002 if torch.get_num_threads() == 1 else 0.02)
+
+    def faster_together() -> None:
+        time.sleep(0.02 if torch.get_num_threads() == 1 else 0.002)
+
+    before = torch.get_num_threads()
+    assert fastest_threads(faster_alone) == 1
+    assert fastest_threads(faster_together) > 1 or cores() == 1
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("wrong", [{"steps": 0}, {"steps": 5, "learning_rate": 0.0}, {"steps": 5, "decay": "linear"}])
+def test_impossible_settings_are_refused(wrong: dict) -> None:
+    with pytest.raises(UserError):
+        TrainSettings(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda t: t.pop("bias"), "'bias' is missing"),
+        (lambda t: t.update(more=torch.zeros(1)), "'more' is not part of the model"),
+        (lambda t: t.update(bias=torch.zeros(3)), "'bias' has shape 3, not 2"),
+        (lambda t: t.update(bias=torch.zeros(2, dtype=torch.float64)), "'bias' holds torch.float64, not torch.float32"),
+        (lambda t: t.update(bias=torch.full((2,), torch.nan)), "'bias' holds values that are not finite"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_named(change, told: str) -> None:
+    module = nn.Linear(3, 2)
+    tensors = dict(module.state_dict())
+    change(tensors)
+    with pytest.raises(UserError) as error:
+        fill(module, tensors, called="the file")
+    assert told in str(error.value)

@@ -1,0 +1,169 @@
+"""Training a flow: it learns, survives a kill to the same bits, and is checked."""
+
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import lassi.base.checkpoint
+from lassi.base.artefact import Artefact
+from lassi.base.errors import UserError
+from lassi.base.train import Diverged
+from lassi.data.shapes import Shapes
+from lassi.flow.check import check_flow, pictures_to_check, save_check
+from lassi.flow.glow import Glow, GlowSettings
+from lassi.flow.store import load_glow, save_glow, weights_hash
+from lassi.flow.train import FlowTrainee, FlowTraining, train_flow
+
+GLOW = GlowSettings(size=16, levels=2, flows=2, hidden=8)
+TRAINING = FlowTraining(steps=60, batch=16, warmup=5, validate_every=20, validate_on=64)
+
+
+def run(folder: Path, training: FlowTraining = TRAINING, seed: int = 0) -> Artefact:
+    return train_flow(Shapes(16), GLOW, training, folder, seed=seed, threads=1)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Artefact:
+    return run(tmp_path_factory.mktemp("trained") / "flow")
+
+
+def test_it_learns_and_what_is_loaded_is_what_was_trained(trained: Artefact) -> None:
+    curve = trained.figures["curve"]
+    assert curve[-1]["valid"] < curve[0]["valid"] - 0.2
+    glow = load_glow(trained.folder)
+    assert glow.initialised
+    assert glow.fingerprint == trained.fingerprint
+    trainee = FlowTrainee(glow, Shapes(16), TRAINING, 0)
+    with torch.no_grad():
+        assert trainee.validate() == pytest.approx(trained.figures["bits_per_dim"], abs=1e-5)
+
+
+def test_what_is_there_is_not_trained_again(trained: Artefact) -> None:
+    before = (trained.folder / "weights.safetensors").stat().st_mtime_ns
+    assert run(trained.folder).fingerprint == trained.fingerprint
+    assert (trained.folder / "weights.safetensors").stat().st_mtime_ns == before
+
+
+def test_the_same_settings_give_the_same_bytes_another_seed_others(trained: Artefact, tmp_path: Path) -> None:
+    again, other = run(tmp_path / "again"), run(tmp_path / "other", seed=1)
+    assert again.read_bytes("weights.safetensors") == trained.read_bytes("weights.safetensors")
+    assert (again.folder / "meta.json").read_bytes() == (trained.folder / "meta.json").read_bytes()
+    assert other.read_bytes("weights.safetensors") != trained.read_bytes("weights.safetensors")
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["again", "other"]
+
+
+def _run_with_many_checkpoints(folder: Path) -> None:
+    lassi.base.checkpoint.SECONDS = 0.0
+    lassi.base.checkpoint.Checkpoints.__init__.__kwdefaults__["seconds"] = 0.0
+    run(folder)
+
+
+@pytest.mark.parametrize("after", [3, 21, 45])
+def test_a_killed_run_goes_on_to_the_same_bytes(trained: Artefact, tmp_path: Path, until, after: int) -> None:
+    def step() -> int:
+        try:
+            return int(Artefact(tmp_path / "flow.unfinished").figures["step"])
+        except (UserError, OSError):
+            return 0
+
+    writer = multiprocessing.get_context("fork").Process(target=_run_with_many_checkpoints, args=(tmp_path / "flow",))
+    writer.start()
+    until(lambda: step() >= after or not writer.is_alive())
+    assert writer.pid
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.join()
+    assert not (tmp_path / "flow").exists(), "killed before the end"
+    assert step() >= after
+    resumed = run(tmp_path / "flow")
+    assert resumed.read_bytes("weights.safetensors") == trained.read_bytes("weights.safetensors")
+    assert (resumed.folder / "meta.json").read_bytes() == (trained.folder / "meta.json").read_bytes()
+    assert not (tmp_path / "flow.unfinished").exists()
+
+
+def test_a_run_that_diverges_names_the_layer_and_leaves_no_flow(tmp_path: Path) -> None:
+    wild = FlowTraining(steps=60, batch=16, learning_rate=1e4, warmup=0, clip=None, validate_on=64)
+    with pytest.raises(Diverged, match=r"at step \d+: the (output|gradient) of 'levels\.\d.* is not finite, at the le"):
+        run(tmp_path / "flow", wild)
+    assert not (tmp_path / "flow").exists()
+
+
+def test_everybody_comes_once_an_epoch() -> None:
+    shapes = Shapes(16)
+    shapes.splits["train"] = shapes.splits["train"][:160]
+    trainee = FlowTrainee(Glow(GLOW, stream=shapes_stream()), shapes, TRAINING, 0)
+    epochs = [np.concatenate([trainee.people(10 * epoch + step) for step in range(10)]) for epoch in range(2)]
+    for epoch in epochs:
+        assert sorted(epoch) == sorted(shapes.splits["train"])
+    assert (epochs[0] != epochs[1]).any()
+    assert (trainee.people(3) == epochs[0][48:64]).all()
+
+
+def shapes_stream():
+    from lassi.base.streams import Stream
+
+    return Stream(0, "flow")
+
+
+def test_reversible_training_ends_at_nearly_the_same_flow(trained: Artefact, tmp_path: Path) -> None:
+    reversible = run(tmp_path / "flow", FlowTraining(**{**vars(TRAINING), "memory": "reversible"}))
+    assert reversible.figures["bits_per_dim"] == pytest.approx(trained.figures["bits_per_dim"], abs=0.01)
+
+
+def test_flips_change_what_is_learned(trained: Artefact, tmp_path: Path) -> None:
+    flipped = run(tmp_path / "flow", FlowTraining(**{**vars(TRAINING), "flips": True}))
+    assert flipped.figures["bits_per_dim"] != trained.figures["bits_per_dim"]
+
+
+def test_the_check_judges_data_and_displacements(trained: Artefact, tmp_path: Path) -> None:
+    glow = load_glow(trained.folder)
+    shapes = Shapes(16)
+    with torch.no_grad():
+        z = glow.encode(torch.from_numpy(shapes.images(shapes.people("train")[:200])) / 256.0 - 0.5)
+    directions = torch.stack([z[:100].mean(0) - z[100:].mean(0), z[::2].mean(0) - z[1::2].mean(0)])
+    found = check_flow(glow, pictures_to_check(shapes, 16), directions)
+    assert [trip.length for trip in found.round_trips] == [0.0, 1.0, 2.0, 5.0]
+    assert found.is_good
+    assert all(trip.pixels < 1e-4 and trip.latents < 1e-5 for trip in found.round_trips)
+    assert all(trip.pixels64 < 1e-10 and trip.latents64 < 1e-10 for trip in found.round_trips)
+    assert found.round_trips[0].outside < 0.001
+    assert found.bits_per_dim == pytest.approx(trained.figures["bits_per_dim"], abs=0.2)
+    kept = save_check(found, tmp_path / "flow-check", flow=trained)
+    assert kept.figures["is_good"] is True
+    assert kept.identity.parents == {"flow": trained.fingerprint}
+
+
+def test_the_check_sees_a_flow_that_cannot_be_inverted(trained: Artefact) -> None:
+    glow = load_glow(trained.folder)
+    with torch.no_grad():
+        glow.levels[0].steps[0].scale[3] = 1e-9
+        glow.levels[0].steps[1].loc[0] = 1e4
+    assert not check_flow(glow, pictures_to_check(Shapes(16), 4)).is_good
+
+
+def test_displacements_of_another_flow_are_refused(trained: Artefact) -> None:
+    with pytest.raises(UserError, match=r"shape \(2, 5\), the latents have 768 numbers"):
+        check_flow(load_glow(trained.folder), pictures_to_check(Shapes(16), 4), torch.zeros(2, 5))
+
+
+def test_pictures_of_another_size_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="shapes have size 32, the flow is for 16"):
+        train_flow(Shapes(32), GLOW, TRAINING, tmp_path / "flow", seed=0)
+
+
+def test_a_flow_without_an_identity_is_known_by_its_weights(tmp_path: Path) -> None:
+    one, other = (Glow(GLOW, stream=shapes_stream().at(n)) for n in (0, 1))
+    artefacts = [save_glow(glow, tmp_path / str(n)) for n, glow in enumerate((one, other, one))]
+    assert artefacts[0].fingerprint == artefacts[2].fingerprint != artefacts[1].fingerprint
+    assert weights_hash(load_glow(tmp_path / "0")) == weights_hash(one)
+
+
+def test_what_is_no_flow_is_refused(tmp_path: Path, trained: Artefact) -> None:
+    found = check_flow(load_glow(trained.folder), pictures_to_check(Shapes(16), 4))
+    save_check(found, tmp_path / "check", flow=trained)
+    with pytest.raises(UserError, match="holds a flow-check, not a flow"):
+        load_glow(tmp_path / "check")
