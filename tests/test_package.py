@@ -16,7 +16,7 @@ README = (REPOSITORY / "README.md").read_text()
 
 
 def test_the_public_names_are_those_exposed() -> None:
-    assert lassi.__all__ == ["UserError", "open_dataset"]
+    assert lassi.__all__ == ["Glow", "Recipe", "UserError", "open_dataset", "run_recipe"]
     for name in lassi.__all__:
         assert getattr(lassi, name).__name__ == name
         assert name in dir(lassi)

@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lassi.base.errors import UserError
     from lassi.data.registry import open_dataset
+    from lassi.flow.glow import Glow
+    from lassi.study.recipe import Recipe
+    from lassi.study.run import run_recipe
 
-__all__ = ["UserError", "open_dataset"]
+__all__ = ["Glow", "Recipe", "UserError", "open_dataset", "run_recipe"]
 
 _HOMES = {
+    "Glow": "lassi.flow.glow",
+    "Recipe": "lassi.study.recipe",
     "UserError": "lassi.base.errors",
     "open_dataset": "lassi.data.registry",
+    "run_recipe": "lassi.study.run",
 }
 
 

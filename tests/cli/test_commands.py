@@ -12,24 +12,6 @@ from PIL import Image
 
 from lassi.base.errors import UserError
 from lassi.cli.command import INTERRUPTED, OUR_ERROR, USERS_ERROR, telling_errors
-from lassi.cli.main import main
-
-
-@pytest.fixture
-def lassi(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """Run a command; returns exit code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["lassi", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        return code, *capsys.readouterr()
-
-    return run
 
 
 def test_help_reads_well(lassi) -> None:

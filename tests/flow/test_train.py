@@ -162,6 +162,14 @@ def test_a_flow_without_an_identity_is_known_by_its_weights(tmp_path: Path) -> N
     assert weights_hash(load_glow(tmp_path / "0")) == weights_hash(one)
 
 
+def test_a_flow_saves_and_loads_itself_and_says_what_it_is(tmp_path: Path) -> None:
+    glow = Glow(GLOW, stream=shapes_stream())
+    glow.save(tmp_path / "flow")
+    x = torch.rand(2, 3, 16, 16) - 0.5
+    assert torch.allclose(Glow.load(tmp_path / "flow").encode(x), glow.encode(x), atol=1e-6)
+    assert repr(glow).startswith("Glow(16×16×3, 2 levels × 2 flows, 8 hidden channels, additive, ")
+
+
 def test_what_is_no_flow_is_refused(tmp_path: Path, trained: Artefact) -> None:
     found = check_flow(load_glow(trained.folder), pictures_to_check(Shapes(16), 4))
     save_check(found, tmp_path / "check", flow=trained)

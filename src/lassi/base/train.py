@@ -100,6 +100,7 @@ def train(
     checkpoints: Checkpoints | None = None,
     threads: int | None = None,
     what: str = "training",
+    unit: str = "examples",
     show: Callable[[float], str] = "loss {:.4f}".format,
     progress: Progress = SILENT,
 ) -> Trained:
@@ -109,6 +110,7 @@ def train(
         checkpoints: where to save the state from time to time, and where to go on from.
         threads: how many to use; the fastest number is found by trying unless told. A run that goes on uses as many
             as before, because the bits of a sum depend on it.
+        unit: what a batch is made of.
         show: how a validation's value is shown.
     """
     model = trainee.model
@@ -117,7 +119,7 @@ def train(
     if state is None:
         state = State(threads=threads or _try_threads(trainee))
     torch.set_num_threads(state.threads)
-    with progress.task(what, settings.steps * trainee.batch, "examples") as task:
+    with progress.task(what, settings.steps * trainee.batch, unit) as task:
         task.advance(state.step * trainee.batch)
         try:
             while state.step < settings.steps and not _out_of_patience(state, settings):

@@ -9,6 +9,7 @@ travel channels-last. Shapes: B pictures, c channels, h×w pixels at the level i
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -278,6 +279,24 @@ class Glow(nn.Module):
                 for level in range(settings.levels)
             )
         self.register_buffer("initialised", torch.tensor(False))
+
+    def save(self, folder: Path) -> None:
+        """Write the flow into a folder of its own."""
+        from lassi.flow.store import save_glow
+
+        save_glow(self, folder)
+
+    @staticmethod
+    def load(folder: Path) -> "Glow":
+        """Read a flow, frozen; it never initialises itself again."""
+        from lassi.flow.store import load_glow
+
+        return load_glow(folder)
+
+    def __repr__(self) -> str:
+        s, count = self.settings, sum(parameter.numel() for parameter in self.parameters())
+        shape = f"{s.size}×{s.size}×{s.channels}, {s.levels} levels × {s.flows} flows, {s.hidden} hidden channels"
+        return f"Glow({shape}, {s.coupling}, {count:,} parameters)"
 
     @property
     def latent_dim(self) -> int:

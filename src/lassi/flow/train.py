@@ -1,6 +1,6 @@
 """Training a flow: maximum likelihood of dequantised 5-bit pictures."""
 
-from collections.abc import Callable
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -122,13 +122,8 @@ def train_flow(
     threads: int | None = None,
     device: str = "cpu",
     progress: Progress = SILENT,
-    then: Callable[[Glow], None] = lambda _: None,
 ) -> Artefact:
-    """Train a flow and leave it in ``folder``; if it is there already nothing is done, if half trained it goes on.
-
-    Args:
-        then: called with the trained flow before it is written.
-    """
+    """Train a flow and leave it in ``folder``; if it is there already nothing is done, if half trained it goes on."""
     if dataset.size != glow.size:
         raise UserError(
             f"The pictures of {dataset.name} have size {dataset.size}, the flow is for {glow.size}.",
@@ -148,12 +143,12 @@ def train_flow(
         checkpoints=Checkpoints(unfinished, identity.fingerprint),
         threads=threads,
         what="training the flow",
+        unit="images",
         show="{:.3f} bits/dim".format,
         progress=progress,
     )
-    then(model)
     artefact = save_glow(model, folder, identity, _figures(trained))
-    _remove(unfinished)
+    shutil.rmtree(unfinished, ignore_errors=True)
     return artefact
 
 
@@ -164,9 +159,3 @@ def _figures(trained: Trained) -> dict[str, object]:
 def _spread(people: Integers, count: int) -> Integers:
     """At most ``count`` people, evenly over all of them."""
     return people[np.linspace(0, len(people) - 1, min(count, len(people))).astype(np.int64)]
-
-
-def _remove(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)

@@ -76,6 +76,11 @@ class Recipe(Table):
         self.glow_settings()
         return self
 
+    @classmethod
+    def load(cls, name: str, changes: Sequence[str] = ()) -> "Recipe":
+        """A shipped recipe by its name, or one from a TOML file; see :func:`load_recipe`."""
+        return load_recipe(name, changes)
+
     def glow_settings(self) -> GlowSettings:
         flow = self.flow
         return GlowSettings(

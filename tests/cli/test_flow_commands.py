@@ -1,0 +1,192 @@
+"""lassi run, flow and import: from a recipe to a flow that is checked, sampled, and imported again."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from lassi.bench.plain_glow import PlainGlow
+from lassi.study.recipe import load_recipe, shipped_recipes
+
+TINY = """
+[data]
+name = "shapes"
+size = 16
+
+[flow]
+levels = 2
+flows = 2
+channels = 8
+
+[flow.train]
+steps = 30
+batch = 16
+warmup = 5
+validate_every = 10
+validate_on = 32
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> str:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    return "tiny.toml"
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "tiny.toml").write_text(TINY)
+    command = [sys.executable, "-m", "lassi.cli.main", "run", "tiny.toml", "--threads", "1"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "runs/tiny"
+
+
+def test_a_recipe_is_run_stage_by_stage(lassi, recipe: str, tmp_path: Path) -> None:
+    code, out, err = lassi("run", recipe, "--until", "flow", "--threads", "1", "--out", "here")
+    assert code == 0
+    assert "wrote here/flow\nwrote here/flow-check\n" in out
+    assert "training the flow: 480 images" in err
+    assert "bits/dim" in err
+    weights = (tmp_path / "here/flow/weights.safetensors").read_bytes()
+    assert "training" not in lassi("run", recipe, "--threads", "1", "--out", "here")[2], "it is there already"
+    changed = ["--set", "flow.train.steps=20", "--set", "run.seeds=[7]"]
+    assert lassi("run", recipe, *changed, "--threads", "1", "--out", "here")[0] == 0
+    assert (tmp_path / "here/flow/weights.safetensors").read_bytes() != weights
+
+
+def test_sample_draws_pictures(lassi, run_folder: Path, tmp_path: Path) -> None:
+    for seed in ("0", "1"):
+        arguments = ["--count", "5", "--seed", seed, "--out", f"{seed}.png", "--json", "--threads", "1"]
+        _, out, _ = lassi("flow", "sample", str(run_folder), *arguments)
+        assert json.loads(out)["samples"] == f"{seed}.png"
+    assert (tmp_path / "0.png").read_bytes() != (tmp_path / "1.png").read_bytes()
+    with Image.open(tmp_path / "0.png") as sheet:
+        assert sheet.width > 5 * 72
+
+
+def test_check_judges_and_keeps_its_report(lassi, run_folder: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(2, 768)) * 0.1)
+    code, out, _ = lassi("flow", "check", str(run_folder), "--along", "a.npy", "--count", "8", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["is_good"]
+    assert [trip["length"] for trip in found["round_trips"]] == [0, 1, 2, 5]
+    assert json.loads((run_folder / "flow-check/meta.json").read_text())["figures"] == found
+    assert "Invertible to rounding error." in lassi("flow", "check", str(run_folder), "--count", "8")[1]
+
+
+def test_import_reads_a_published_checkpoint_and_checks_it(lassi, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    plain = PlainGlow(16, 2, 2, 6, affine=False, lu=True)
+    torch.save(plain.state_dict(), tmp_path / "glow.pt")
+    code, out, _ = lassi("import", "glow", "glow.pt", "--size", "16", "--out", "imported", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["settings"]["hidden"] == 6
+    assert found["check"]["is_good"]
+    assert lassi("flow", "sample", "imported", "--count", "2")[0] == 0
+
+
+def test_a_bad_checkpoint_writes_nothing(lassi, tmp_path: Path) -> None:
+    torch.save({"blocks.0.flows.0.actnorm.loc": torch.zeros(1, 12, 1, 1)}, tmp_path / "glow.pt")
+    code, _, err = lassi("import", "glow", "glow.pt", "--size", "16", "--out", "imported")
+    assert code == 1
+    assert "glow.pt: 'blocks.0.flows.0.coupling.net.4.conv.bias' is missing" in err
+    assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("flow.train.stps=5", "tiny.toml: the key 'flow.train.stps' is not known.\n       Did you mean 'steps'?"),
+        ("flow.levls=5", "the key 'flow.levls' is not known.\n       Did you mean 'levels'?"),
+        ("flow.train.steps=many", "'flow.train.steps' is 'many'. Input should be a valid integer"),
+        ("flow.levels=6", "16×16 cannot be squeezed 6 times"),
+        ("data.name=celebA", "There is no dataset 'celebA'"),
+        ("steps", "The change 'steps' is not of the form key=value"),
+        ("flow.train.memory=tight", "There is no memory 'tight'"),
+        ("data.name.x=1", "goes into 'name', which is no table"),
+    ],
+)
+def test_a_wrong_recipe_is_told_with_its_key(lassi, recipe: str, tmp_path: Path, change: str, told: str) -> None:
+    code, _, err = lassi("run", recipe, "--set", change, "--out", "here")
+    assert code == 1
+    assert told in err
+    assert not (tmp_path / "here").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run", "shaps"], "Did you mean 'shapes'?"),
+        (["run", "nowhere.toml"], "There is no recipe 'nowhere.toml'"),
+        (["run", "shapes", "--until", "flw"], "Did you mean 'flow'?"),
+        (["flow", "sample", "nowhere"], "There is no artefact in 'nowhere'"),
+        (["flow", "check", "nowhere"], "There is no artefact in 'nowhere'"),
+        (["import", "glow", "nowhere.pt", "--size", "16"], "There is no file 'nowhere.pt'"),
+    ],
+)
+def test_what_is_not_there_is_told(lassi, arguments: list[str], told: str) -> None:
+    code, _, err = lassi(*arguments)
+    assert code == 1
+    assert told in err
+
+
+def test_every_shipped_recipe_is_valid() -> None:
+    assert shipped_recipes() == ["celeba-32", "shapes"]
+    for name in shipped_recipes():
+        assert load_recipe(name).glow_settings().size == 32
+
+
+def test_a_person_at_a_terminal_sees_progress_and_may_interrupt_and_go_on(tmp_path: Path, recipe: str, until) -> None:
+    """Ctrl-C half-way, then the same command: it says how to go on, and ends as if nothing had been."""
+    arguments = ["run", recipe, "--threads", "1", "--set", "flow.train.steps=300"]
+    leader, follower = pty.openpty()
+    program = subprocess.Popen(
+        [sys.executable, "-m", "lassi.cli.main", *arguments],
+        cwd=tmp_path,
+        stdout=follower,
+        stderr=follower,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    )
+    os.close(follower)
+    os.set_blocking(leader, False)
+    seen = ""
+
+    def has_seen(text: str) -> bool:
+        nonlocal seen
+        try:
+            seen += os.read(leader, 1 << 16).decode()
+        except BlockingIOError:
+            time.sleep(0.01)
+        return text in seen
+
+    until(lambda: has_seen("bits/dim"))
+    assert "training the flow" in seen
+    assert "images/s" in seen
+    program.send_signal(signal.SIGINT)
+
+    def has_ended() -> bool:
+        try:
+            has_seen("")
+        except OSError:  # the terminal is closed at its end
+            return True
+        return program.poll() is not None and not has_seen("\0")
+
+    until(has_ended)
+    assert program.wait() == 130
+    assert "To go on, run the same command again: lassi run tiny.toml" in seen.replace("\r\n", "\n")
+    assert (tmp_path / "runs/tiny/flow.unfinished").is_dir()
+    again = subprocess.run([sys.executable, "-m", "lassi.cli.main", *arguments], cwd=tmp_path, check=True)
+    assert again.returncode == 0
+    assert sorted(path.name for path in (tmp_path / "runs/tiny").iterdir()) == ["flow", "flow-check", "recipe.json"]
