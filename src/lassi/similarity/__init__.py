@@ -1,0 +1,1 @@
+"""The regulator: who is similar to whom, along which directions, how far."""
