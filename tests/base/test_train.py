@@ -1,6 +1,9 @@
 """The training loop, on a problem whose answer is known."""
 
 import math
+import os
+import shutil
+import signal
 import time
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from lassi.base.artefact import Artefact
 from lassi.base.checkpoint import Checkpoints
 from lassi.base.engine import cores
 from lassi.base.errors import UserError
@@ -31,15 +35,15 @@ class Line:
         self.steps_seen: list[int] = []
 
     def loss(self, step: int) -> Tensor:
-        if step == self.stop_at:
-            raise KeyboardInterrupt
         self.steps_seen.append(step)
+        if step == self.stop_at:
+            os.kill(os.getpid(), signal.SIGINT)  # Ctrl-C in the middle of a step
         x = torch.rand(self.batch, 1, generator=Stream(1, "x").at(step).torch())
         if step == self.break_at and not self.break_gradient:
             self.model[3].weight.data[0, 0] = torch.inf
         loss = ((self.model(x) - (3 * x - 1)) ** 2).mean()
         if step == self.break_at and self.break_gradient:
-            loss = loss + (self.model[0].weight.sum() * 0).sqrt()  # 0, with a gradient of 0/0
+            loss = loss + (self.model[3].weight.sum() * 0).sqrt()  # 0, with a gradient of 0/0
         return loss
 
     def validate(self) -> float:
@@ -89,7 +93,7 @@ def test_patience_ends_the_training() -> None:
     assert trained.step == 40
 
 
-@pytest.mark.parametrize("stop_at", [1, 24, 25, 26, 70, 119])
+@pytest.mark.parametrize("stop_at", [0, 23, 24, 25, 70, 118])
 def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path, stop_at: int) -> None:
     whole = Line()
     expected = train(whole, SETTINGS, threads=1)
@@ -97,9 +101,54 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path, stop_at: in
         train(Line(stop_at=stop_at), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), threads=1)
     second = Line()
     trained = train(second, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"))
-    assert second.steps_seen[0] == stop_at
+    assert second.steps_seen[0] == stop_at + 1, "the step that was under way was finished"
     assert weights(second) == weights(whole)
     assert trained == expected
+
+
+@pytest.mark.parametrize("stop_at", [24, 119])
+def test_an_interruption_in_a_validation_waits_for_it(tmp_path: Path, stop_at: int) -> None:
+    class Interrupted(Line):
+        def validate(self) -> float:
+            if len(self.steps_seen) == stop_at + 1:
+                os.kill(os.getpid(), signal.SIGINT)
+            return super().validate()
+
+    expected = train(Line(), SETTINGS, threads=1)
+    with pytest.raises(KeyboardInterrupt):
+        train(Interrupted(), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), threads=1)
+    assert train(Line(), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run")) == expected
+
+
+def test_a_checkpoint_that_is_being_replaced_leaves_the_one_before(tmp_path: Path) -> None:
+    """Whatever happens to the newest slot, the other is whole."""
+    with pytest.raises(KeyboardInterrupt):
+        train(Line(stop_at=50), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run", seconds=0), threads=1)
+    slots = sorted((tmp_path / "c").iterdir(), key=lambda slot: Artefact(slot).figures["step"])
+    assert [Artefact(slot).figures["step"] for slot in slots] == [50, 51]
+    shutil.rmtree(slots[-1])
+    resumed, whole = Line(), Line()
+    train(resumed, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"))
+    train(whole, SETTINGS, threads=1)
+    assert resumed.steps_seen[0] == 50
+    assert weights(resumed) == weights(whole)
+
+
+def test_the_number_of_threads_is_settled_before_the_first_step(tmp_path: Path) -> None:
+    class Killed(Line):
+        def loss(self, step: int) -> Tensor:
+            raise SystemExit(step)
+
+    with pytest.raises(SystemExit):
+        train(Killed(), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), threads=1)
+    assert Artefact(tmp_path / "c/0").figures["threads"] == 1
+
+
+def test_a_validation_that_is_not_finite_stops_the_run() -> None:
+    line = Line()
+    line.validate = lambda: math.nan  # type: ignore[method-assign]
+    with pytest.raises(Diverged, match="The validation after step 25 gave nan"):
+        train(line, SETTINGS, threads=1)
 
 
 def test_checkpoints_of_another_run_are_not_used(tmp_path: Path) -> None:
@@ -112,7 +161,7 @@ def test_checkpoints_of_another_run_are_not_used(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("break_gradient", "told"),
-    [(False, "the output of '3' is not finite"), (True, "the gradient of '0.weight' is not finite")],
+    [(False, "the output of '3' is not finite"), (True, "the gradient of '3.weight' is not finite")],
 )
 def test_the_first_value_that_is_not_finite_stops_the_run(tmp_path: Path, break_gradient: bool, told: str) -> None:
     line = Line(break_at=60, break_gradient=break_gradient)
@@ -123,7 +172,7 @@ def test_the_first_value_that_is_not_finite_stops_the_run(tmp_path: Path, break_
     assert "Lower the learning rate" in error.value.hint
     good = Line()
     train(good, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"))
-    assert good.steps_seen[0] == 60, "the last good checkpoint is the one before the step that failed"
+    assert good.steps_seen[0] == 59, "the weights of step 60 were no good and are forgotten"
     whole = Line()
     train(whole, SETTINGS, threads=1)
     assert weights(good) == weights(whole)
@@ -171,7 +220,17 @@ def test_the_fastest_number_of_threads_is_taken() -> None:
     assert torch.get_num_threads() == before
 
 
-@pytest.mark.parametrize("wrong", [{"steps": 0}, {"steps": 5, "learning_rate": 0.0}, {"steps": 5, "decay": "linear"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"steps": 0},
+        {"steps": 5, "learning_rate": 0.0},
+        {"steps": 5, "learning_rate": math.inf},
+        {"steps": 5, "clip": -1.0},
+        {"steps": 5, "patience": 0},
+        {"steps": 5, "decay": "linear"},
+    ],
+)
 def test_impossible_settings_are_refused(wrong: dict) -> None:
     with pytest.raises(UserError):
         TrainSettings(**wrong)

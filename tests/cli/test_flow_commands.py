@@ -115,6 +115,8 @@ def test_a_bad_checkpoint_writes_nothing(lassi, tmp_path: Path) -> None:
         ("data.name=celebA", "There is no dataset 'celebA'"),
         ("steps", "The change 'steps' is not of the form key=value"),
         ("flow.train.memory=tight", "There is no memory 'tight'"),
+        ("flow.levels=20000", "levels = 20000"),
+        ("flow.train.clip=-1.0", "clip is -1.0"),
         ("data.name.x=1", "goes into 'name', which is no table"),
     ],
 )
@@ -129,6 +131,7 @@ def test_a_wrong_recipe_is_told_with_its_key(lassi, recipe: str, tmp_path: Path,
     ("arguments", "told"),
     [
         (["run", "shaps"], "Did you mean 'shapes'?"),
+        (["run", "shapes", "--device", "nonsense"], "The device 'nonsense' cannot be used here"),
         (["run", "nowhere.toml"], "There is no recipe 'nowhere.toml'"),
         (["run", "shapes", "--until", "flw"], "Did you mean 'flow'?"),
         (["flow", "sample", "nowhere"], "There is no artefact in 'nowhere'"),
@@ -187,6 +190,8 @@ def test_a_person_at_a_terminal_sees_progress_and_may_interrupt_and_go_on(tmp_pa
     assert program.wait() == 130
     assert "To go on, run the same command again: lassi run tiny.toml" in seen.replace("\r\n", "\n")
     assert (tmp_path / "runs/tiny/flow.unfinished").is_dir()
-    again = subprocess.run([sys.executable, "-m", "lassi.cli.main", *arguments], cwd=tmp_path, check=True)
-    assert again.returncode == 0
+    for more in ([], ["--out", "uninterrupted"]):
+        subprocess.run([sys.executable, "-m", "lassi.cli.main", *arguments, *more], cwd=tmp_path, check=True)
     assert sorted(path.name for path in (tmp_path / "runs/tiny").iterdir()) == ["flow", "flow-check", "recipe.json"]
+    for file in ("flow/weights.safetensors", "flow/meta.json", "flow-check/meta.json"):
+        assert (tmp_path / "runs/tiny" / file).read_bytes() == (tmp_path / "uninterrupted" / file).read_bytes()

@@ -167,6 +167,19 @@ def test_frozen_weights_follow_to_another_precision() -> None:
     assert (glow.decode(double) - x.double()).abs().max() < 1e-12
 
 
+def test_a_frozen_flow_forgets_what_it_fused_when_weights_change_or_it_is_trained_again() -> None:
+    glow, other = make(seed=0).freeze(), make(seed=1)
+    x = pictures(glow)
+    glow.load_state_dict(other.state_dict())
+    assert torch.allclose(glow.encode(x), other.encode(x), atol=1e-6)
+    glow.freeze().requires_grad_(True).train()
+    glow.bits_per_dim(x).mean().backward()
+    assert all(parameter.grad is not None for parameter in glow.parameters())
+    saving = make().save_memory().freeze()
+    saving.encode(x.requires_grad_()).sum().backward()
+    assert x.grad is not None
+
+
 def test_gradients_flow_through_a_frozen_decoder() -> None:
     glow = make().double().freeze()
     z = torch.randn(1, glow.latent_dim, dtype=torch.float64, requires_grad=True)

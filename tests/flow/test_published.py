@@ -88,6 +88,25 @@ def change(state: dict, how: str) -> None:
             state[f"{AT}.invconv.s_sign"][0] = 0.0
         case "permutation":
             state[f"{AT}.invconv.w_p"][0] = 0.0
+        case "twice":
+            state[f"{AT}.invconv.w_p"] *= 2
+        case "a flow is missing":
+            for name in [name for name in state if name.startswith("blocks.1.flows.1.")]:
+                del state[name]
+        case "0-d":
+            state[f"{AT}.coupling.net.0.bias"] = torch.tensor(0.0)
+        case "0-d mask":
+            state[f"{AT}.invconv.l_eye"] = torch.tensor(1.0)
+        case "complex":
+            state[f"{AT}.invconv.w_s"] = state[f"{AT}.invconv.w_s"] + 0j
+        case "sparse":
+            state[f"{AT}.invconv.w_u"] = state[f"{AT}.invconv.w_u"].to_sparse()
+        case "tiny":
+            state[f"{AT}.actnorm.scale"] = state[f"{AT}.actnorm.scale"].double() * 1e-60
+        case "both names":
+            state[f"module.{AT}.invconv.w_u"] = state[f"{AT}.invconv.w_u"]
+        case "singular":
+            state[f"{AT}.invconv.w_s"][:] = -200.0
 
 
 @pytest.mark.parametrize(
@@ -101,7 +120,16 @@ def change(state: dict, how: str) -> None:
         ("zero", f"'{AT}.actnorm.scale' holds a zero"),
         ("mask", f"'{AT}.invconv.l_mask' is not what it is in this layout"),
         ("sign", f"'{AT}.invconv.s_sign' holds something else than 1 and -1"),
-        ("permutation", f"'{AT}.invconv.w_p' cannot be inverted"),
+        ("permutation", f"'{AT}.invconv.w_p' is not a permutation"),
+        ("twice", f"'{AT}.invconv.w_p' is not a permutation"),
+        ("a flow is missing", "'blocks.1.flows.1.' is missing"),
+        ("0-d", f"'{AT}.coupling.net.0.bias' has shape ()"),
+        ("0-d mask", f"'{AT}.invconv.l_eye' is not what it is"),
+        ("complex", f"'{AT}.invconv.w_s' is no plain tensor"),
+        ("sparse", f"'{AT}.invconv.w_u' is no plain tensor"),
+        ("tiny", f"'{AT}.actnorm.scale' holds a zero"),
+        ("both names", "a key is there with and without 'module.'"),
+        ("singular", "a mixing of channels cannot be inverted"),
     ],
 )
 def test_a_wrong_checkpoint_is_refused_by_its_key(tmp_path: Path, how: str, told: str) -> None:

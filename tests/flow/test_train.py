@@ -14,7 +14,7 @@ from lassi.base.artefact import Artefact
 from lassi.base.errors import UserError
 from lassi.base.train import Diverged
 from lassi.data.shapes import Shapes
-from lassi.flow.check import check_flow, pictures_to_check, save_check
+from lassi.flow.check import check_flow, checked, pictures_to_check
 from lassi.flow.glow import Glow, GlowSettings
 from lassi.flow.store import load_glow, save_glow, weights_hash
 from lassi.flow.train import FlowTrainee, FlowTraining, train_flow
@@ -37,7 +37,7 @@ def test_it_learns_and_what_is_loaded_is_what_was_trained(trained: Artefact) -> 
     assert curve[-1]["valid"] < curve[0]["valid"] - 0.2
     glow = load_glow(trained.folder)
     assert glow.initialised
-    assert glow.fingerprint == trained.fingerprint
+    assert glow.fingerprint == trained.content
     trainee = FlowTrainee(glow, Shapes(16), TRAINING, 0)
     with torch.no_grad():
         assert trainee.validate() == pytest.approx(trained.figures["bits_per_dim"], abs=1e-5)
@@ -54,31 +54,33 @@ def test_the_same_settings_give_the_same_bytes_another_seed_others(trained: Arte
     assert again.read_bytes("weights.safetensors") == trained.read_bytes("weights.safetensors")
     assert (again.folder / "meta.json").read_bytes() == (trained.folder / "meta.json").read_bytes()
     assert other.read_bytes("weights.safetensors") != trained.read_bytes("weights.safetensors")
-    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["again", "other"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == ["again", "other"]
 
 
-def _run_with_many_checkpoints(folder: Path) -> None:
-    lassi.base.checkpoint.SECONDS = 0.0
+def _run_and_be_killed(folder: Path, at_step: int) -> None:
+    """Train with a checkpoint after every step, and be killed while a step is computed."""
     lassi.base.checkpoint.Checkpoints.__init__.__kwdefaults__["seconds"] = 0.0
+    loss = FlowTrainee.loss
+
+    def deadly(trainee: FlowTrainee, step: int) -> torch.Tensor:
+        found = loss(trainee, step)
+        if step == at_step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+    FlowTrainee.loss = deadly  # type: ignore[method-assign]
     run(folder)
 
 
-@pytest.mark.parametrize("after", [3, 21, 45])
-def test_a_killed_run_goes_on_to_the_same_bytes(trained: Artefact, tmp_path: Path, until, after: int) -> None:
-    def step() -> int:
-        try:
-            return int(Artefact(tmp_path / "flow.unfinished").figures["step"])
-        except (UserError, OSError):
-            return 0
-
-    writer = multiprocessing.get_context("fork").Process(target=_run_with_many_checkpoints, args=(tmp_path / "flow",))
+@pytest.mark.parametrize("at_step", [0, 3, 20, 45])
+def test_a_killed_run_goes_on_to_the_same_bytes(trained: Artefact, tmp_path: Path, at_step: int) -> None:
+    writer = multiprocessing.get_context("fork").Process(target=_run_and_be_killed, args=(tmp_path / "flow", at_step))
     writer.start()
-    until(lambda: step() >= after or not writer.is_alive())
-    assert writer.pid
-    os.kill(writer.pid, signal.SIGKILL)
-    writer.join()
-    assert not (tmp_path / "flow").exists(), "killed before the end"
-    assert step() >= after
+    writer.join(120)
+    assert writer.exitcode == -signal.SIGKILL
+    assert not (tmp_path / "flow").exists()
+    steps = [Artefact(slot).figures["step"] for slot in (tmp_path / "flow.unfinished").iterdir()]
+    assert max(steps) == at_step
     resumed = run(tmp_path / "flow")
     assert resumed.read_bytes("weights.safetensors") == trained.read_bytes("weights.safetensors")
     assert (resumed.folder / "meta.json").read_bytes() == (trained.folder / "meta.json").read_bytes()
@@ -90,6 +92,15 @@ def test_a_run_that_diverges_names_the_layer_and_leaves_no_flow(tmp_path: Path) 
     with pytest.raises(Diverged, match=r"at step \d+: the (output|gradient) of 'levels\.\d.* is not finite, at the le"):
         run(tmp_path / "flow", wild)
     assert not (tmp_path / "flow").exists()
+
+
+def test_other_weights_have_another_content_under_the_same_settings(trained: Artefact, tmp_path: Path) -> None:
+    glow = load_glow(trained.folder)
+    with torch.no_grad():
+        glow.levels[0].steps[0].loc += 1e-3
+    other = save_glow(glow, tmp_path / "flow", trained.identity)
+    assert other.fingerprint == trained.fingerprint
+    assert other.content != trained.content
 
 
 def test_everybody_comes_once_an_epoch() -> None:
@@ -132,9 +143,13 @@ def test_the_check_judges_data_and_displacements(trained: Artefact, tmp_path: Pa
     assert all(trip.pixels64 < 1e-10 and trip.latents64 < 1e-10 for trip in found.round_trips)
     assert found.round_trips[0].outside < 0.001
     assert found.bits_per_dim == pytest.approx(trained.figures["bits_per_dim"], abs=0.2)
-    kept = save_check(found, tmp_path / "flow-check", flow=trained)
+    pictures = pictures_to_check(shapes, 16)
+    first, kept = checked(trained, glow, pictures, directions, tmp_path / "flow-check")
     assert kept.figures["is_good"] is True
-    assert kept.identity.parents == {"flow": trained.fingerprint}
+    assert kept.identity.parents == {"flow": trained.content}
+    assert first == found == checked(trained, glow, pictures, directions, tmp_path / "flow-check")[0]
+    other, _ = checked(trained, glow, pictures, 3 * directions, tmp_path / "flow-check")
+    assert other != first, "other displacements are judged anew"
 
 
 def test_the_check_sees_a_flow_that_cannot_be_inverted(trained: Artefact) -> None:
@@ -146,8 +161,13 @@ def test_the_check_sees_a_flow_that_cannot_be_inverted(trained: Artefact) -> Non
 
 
 def test_displacements_of_another_flow_are_refused(trained: Artefact) -> None:
+    glow, pictures = load_glow(trained.folder), pictures_to_check(Shapes(16), 4)
     with pytest.raises(UserError, match=r"shape \(2, 5\), the latents have 768 numbers"):
-        check_flow(load_glow(trained.folder), pictures_to_check(Shapes(16), 4), torch.zeros(2, 5))
+        check_flow(glow, pictures, torch.zeros(2, 5))
+    with pytest.raises(UserError, match=r"shape \(0, 768\)"):
+        check_flow(glow, pictures, torch.zeros(0, 768))
+    with pytest.raises(UserError, match="not finite"):
+        check_flow(glow, pictures, torch.full((1, 768), torch.nan))
 
 
 def test_pictures_of_another_size_are_refused(tmp_path: Path) -> None:
@@ -171,7 +191,6 @@ def test_a_flow_saves_and_loads_itself_and_says_what_it_is(tmp_path: Path) -> No
 
 
 def test_what_is_no_flow_is_refused(tmp_path: Path, trained: Artefact) -> None:
-    found = check_flow(load_glow(trained.folder), pictures_to_check(Shapes(16), 4))
-    save_check(found, tmp_path / "check", flow=trained)
+    checked(trained, load_glow(trained.folder), pictures_to_check(Shapes(16), 4), None, tmp_path / "check")
     with pytest.raises(UserError, match="holds a flow-check, not a flow"):
         load_glow(tmp_path / "check")

@@ -187,6 +187,15 @@ class Artefact:
         return self.identity.fingerprint
 
     @property
+    def content(self) -> str:
+        """A hash of what it is made of and of what it holds: what a child is made of.
+
+        The same settings may give other weights, with another number of threads, say; latents of the one must not pass
+        for those of the other.
+        """
+        return digest([self.fingerprint, self.meta["files"]])
+
+    @property
     def figures(self) -> dict[str, Any]:
         figures: dict[str, Any] = self.meta["figures"]
         return figures

@@ -1,5 +1,6 @@
 """Checkpoints: the whole state of a training, saved from time to time, whole or not at all."""
 
+import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from lassi.base.artefact import META, Artefact, Identity, new_artefact
 from lassi.base.modules import fill
 
 SECONDS = 20.0  # between two checkpoints
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -32,7 +33,7 @@ class State:
 
 
 class Checkpoints:
-    """Saves the state of one training into a folder.
+    """Saves the state of one training into a folder, in two slots by turns, so that one is whole at any moment.
 
     Args:
         run: the fingerprint of what is being made; checkpoints of anything else are not used.
@@ -48,31 +49,48 @@ class Checkpoints:
             self.save(model, optimiser, state)
 
     def save(self, model: nn.Module, optimiser: torch.optim.Optimizer, state: State) -> None:
+        newest = self._newest()
+        if newest and newest.figures["step"] == state.step:
+            return
         tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
         tensors |= {f"best.{name}": tensor for name, tensor in (state.best or {}).items()}
         for number, moments in optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser.{number}.{name}": tensor for name, tensor in moments.items()}
+        slot = self.folder / ("1" if newest and newest.folder.name == "0" else "0")
         # The step is part of what it is made of, so that a later checkpoint takes an earlier one's place.
         identity = Identity("checkpoint", VERSION, {"step": state.step}, {"run": self.run})
-        with new_artefact(self.folder, identity) as draft:
+        with new_artefact(slot, identity) as draft:
             draft.write_tensors(tensors)
             draft.figures.update(state.as_json())
         self._saved = time.monotonic()
 
     def load(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> State | None:
         """Go on where the last checkpoint of this run was saved; None if there is none."""
-        if not (self.folder / META).is_file():
-            return None
-        artefact = Artefact(self.folder)
-        if artefact.identity.parents != {"run": self.run} or artefact.identity.version != VERSION:
+        newest = self._newest()
+        if newest is None:
             return None
         parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}}
-        for name, tensor in artefact.tensors().items():
+        for name, tensor in newest.tensors().items():
             part, _, rest = name.partition(".")
             parts[part][rest] = tensor
-        fill(model, parts["model"], called=f"the checkpoint in '{self.folder}'")
+        fill(model, parts["model"], called=f"the checkpoint in '{newest.folder}'")
         _fill_optimiser(optimiser, parts["optimiser"])
-        return State(**artefact.figures, best=parts["best"] or None)
+        return State(**newest.figures, best=parts["best"] or None)
+
+    def drop(self, step: int) -> None:
+        """Forget the checkpoint of a step whose weights turned out to be no good."""
+        newest = self._newest()
+        if newest and newest.figures["step"] == step:
+            shutil.rmtree(newest.folder)
+
+    def remove(self) -> None:
+        """Forget all; the training is done."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _newest(self) -> Artefact | None:
+        found = [Artefact(slot) for slot in (self.folder / "0", self.folder / "1") if (slot / META).is_file()]
+        mine = [a for a in found if a.identity.parents == {"run": self.run} and a.identity.version == VERSION]
+        return max(mine, key=lambda artefact: artefact.figures["step"], default=None)
 
 
 def _fill_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:

@@ -157,19 +157,20 @@ def _sync(folder: Path) -> None:
 
 def _take_the_place_of(folder: Path, part: Path, keeps: Callable[[Path], bool]) -> None:
     """Rename ``part`` to ``folder``; a folder that stands there is moved away first, as a rename needs."""
-    while True:
-        try:
-            part.rename(folder)
-            _sync(folder.parent)
-            return
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-        if keeps(folder):
-            return
-        old = folder.parent / _part_name(folder)
-        try:
-            folder.rename(old)
-        except FileNotFoundError:
-            continue  # another writer has just moved it away
-        shutil.rmtree(old, ignore_errors=True)
+    moved_away: list[Path] = []
+    try:
+        while True:
+            try:
+                part.rename(folder)
+                _sync(folder.parent)
+                return
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            if keeps(folder):
+                return
+            with suppress(FileNotFoundError):  # another writer has just moved it away
+                moved_away.append(folder.rename(folder.parent / _part_name(folder)))
+    finally:
+        for old in moved_away:
+            shutil.rmtree(old, ignore_errors=True)

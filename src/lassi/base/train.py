@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from lassi.base.checkpoint import Checkpoints, State
 from lassi.base.errors import UserError
+from lassi.base.interrupts import held_interrupts
 from lassi.base.progress import SILENT, Progress
 from lassi.base.threads import fastest_threads
 
@@ -46,9 +47,10 @@ class TrainSettings:
     def __post_init__(self) -> None:
         if self.decay not in ("cosine", "constant"):
             raise UserError(f"There is no decay '{self.decay}'.", hint="Choose cosine or constant.")
-        for name in ("steps", "learning_rate", "validate_every"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"The training's {name} is {getattr(self, name)}.", hint="Choose one above 0.")
+        for name in ("steps", "learning_rate", "validate_every", "clip", "patience"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise UserError(f"The training's {name} is {value}.", hint="Choose one above 0.")
 
     def rate(self, step: int) -> float:
         """The learning rate at a step, counted from 0."""
@@ -89,6 +91,9 @@ class Trained:
     curve: list[dict[str, float]]
 
 
+REMEDY = "Lower the learning rate, lengthen the warm-up or clip gradients more; what was saved before is still good."
+
+
 class Diverged(UserError):
     """The loss or the gradient is no longer finite."""
 
@@ -118,28 +123,32 @@ def train(
     state = checkpoints.load(model, optimiser) if checkpoints else None
     if state is None:
         state = State(threads=threads or _try_threads(trainee))
+        if checkpoints:
+            checkpoints.save(model, optimiser, state)  # from now on the number of threads is settled
     torch.set_num_threads(state.threads)
-    with progress.task(what, settings.steps * trainee.batch, unit) as task:
+    with progress.task(what, settings.steps * trainee.batch, unit) as task, held_interrupts() as interrupt:
         task.advance(state.step * trainee.batch)
-        try:
-            while state.step < settings.steps and not _out_of_patience(state, settings):
+        while state.step < settings.steps and not _out_of_patience(state, settings):
+            try:
                 _step(trainee, optimiser, settings, state)
-                if state.step % settings.validate_every == 0 or state.step == settings.steps:
-                    _validate(trainee, state)
-                    task.note(show(state.curve[-1]["valid"]))
-                task.advance(trainee.batch)
+            except Diverged:
                 if checkpoints:
-                    checkpoints.save_if_due(model, optimiser, state)
-        except KeyboardInterrupt:
+                    checkpoints.drop(state.step)
+                raise
+            if state.step % settings.validate_every == 0 or state.step == settings.steps:
+                _validate(trainee, state)
+                task.note(show(state.curve[-1]["valid"]))
+            task.advance(trainee.batch)
             if checkpoints:
-                checkpoints.save(model, optimiser, state)
-            raise
-    if state.best is None or state.best_value is None:
-        raise Diverged(
-            "No validation gave a finite value, so there is no model to keep.",
-            hint="Lower the learning rate, lengthen the warm-up or clip gradients.",
-        )
+                checkpoints.save_if_due(model, optimiser, state)
+            if interrupt.pending:
+                if checkpoints:
+                    checkpoints.save(model, optimiser, state)
+                raise KeyboardInterrupt
+    assert state.best is not None, "there is a validation at the end"
+    assert state.best_value is not None
     model.load_state_dict(state.best)
+    model.eval()
     return Trained(state.best_step, state.best_value, state.curve)
 
 
@@ -151,9 +160,12 @@ def _step(trainee: Trainee, optimiser: torch.optim.Optimizer, settings: TrainSet
     optimiser.zero_grad(set_to_none=True)
     loss = trainee.loss(state.step)
     loss.backward()  # type: ignore[no-untyped-call]
-    norm = nn.utils.clip_grad_norm_(model.parameters(), settings.clip or math.inf, foreach=True)
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    norm = nn.utils.get_total_norm(gradients, foreach=True)
     if not (math.isfinite(loss.item()) and math.isfinite(norm.item())):
         raise _diverged(trainee, state, rate, loss.item())
+    if settings.clip is not None:
+        nn.utils.clip_grads_with_norm_(model.parameters(), settings.clip, norm, foreach=True)
     optimiser.step()
     state.step += 1
     state.loss_sum += loss.item()
@@ -164,10 +176,11 @@ def _step(trainee: Trainee, optimiser: torch.optim.Optimizer, settings: TrainSet
 def _validate(trainee: Trainee, state: State) -> None:
     trainee.model.eval()
     value = trainee.validate()
-    mean_loss = state.loss_sum / state.loss_count
-    state.curve.append({"step": state.step, "loss": mean_loss, "valid": value})
+    if not math.isfinite(value):
+        raise Diverged(f"The validation after step {state.step} gave {value}.", hint=REMEDY)
+    state.curve.append({"step": state.step, "loss": state.loss_sum / state.loss_count, "valid": value})
     state.loss_sum, state.loss_count = 0.0, 0
-    if math.isfinite(value) and (state.best_value is None or value < state.best_value):
+    if state.best_value is None or value < state.best_value:
         state.best = {name: tensor.clone() for name, tensor in trainee.model.state_dict().items()}
         state.best_step, state.best_value = state.step, value
 
@@ -181,17 +194,15 @@ def _out_of_patience(state: State, settings: TrainSettings) -> bool:
 def _diverged(trainee: Trainee, state: State, rate: float, loss: float) -> Diverged:
     if math.isfinite(loss):
         what = "gradient"
-        layer = next(
-            name
-            for name, parameter in trainee.model.named_parameters()
-            if parameter.grad is not None and not parameter.grad.isfinite().all()
-        )
+        parameters = trainee.model.named_parameters()
+        broken = (name for name, p in parameters if p.grad is not None and not p.grad.isfinite().all())
+        layer = next(broken, "all layers together")
     else:
         what, layer = "output", _first_layer_not_finite(trainee, state.step)
     return Diverged(
         f"Training went out of bounds at step {state.step + 1}: the {what} of '{layer}' is not finite, at the learning "
         f"rate {rate:.2g}.",
-        hint="Lower the learning rate, lengthen the warm-up or clip gradients; the last checkpoint is still good.",
+        hint=REMEDY,
     )
 
 

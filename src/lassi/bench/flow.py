@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lassi.base.errors import UserError
 from lassi.base.progress import Progress
 from lassi.base.streams import Stream
 from lassi.bench.measure import Row, measure
@@ -121,7 +122,10 @@ def _normflows() -> Any:
     """normflows' multi-scale Glow as its documentation builds it, with additive couplings as ours."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import normflows as nf
+        try:
+            import normflows as nf
+        except ImportError:
+            raise UserError("normflows is not installed.", hint="Run pip install 'lassi[dev]'.") from None
 
     with Stream(0, "bench").global_torch():
         bases, flows, merges = [], [], []

@@ -19,7 +19,9 @@ DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Seed = Annotated[int, typer.Option("--seed", help="The seed of everything random.")]
-Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads to work on.", show_default="all cores")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Threads to work on.", show_default="what is fastest")
+]
 Root = Annotated[
     Path | None,
     typer.Option("--root", help="The folder of its files.", show_default="$LASSI_DATA/NAME or data/NAME"),

@@ -61,16 +61,16 @@ def check(
     """
     from lassi.base.artefact import Artefact
     from lassi.base.threads import use_threads
-    from lassi.flow.check import check_flow, pictures_to_check, read_displacements, save_check
+    from lassi.flow.check import checked, read_displacements
     from lassi.flow.store import flow_folder, load_glow
-    from lassi.study.run import load_recipe_of, open_data
+    from lassi.study.run import pictures_of
 
     use_threads(threads)
     folder = flow_folder(run)
     glow = load_glow(folder)
-    images = pictures_to_check(open_data(load_recipe_of(folder.parent)), count)
-    found = check_flow(glow, images, read_displacements(along) if along else None)
-    report = save_check(found, folder.parent / "flow-check", flow=Artefact(folder))
+    displacements = read_displacements(along) if along else None
+    pictures = pictures_of(folder.parent, glow, count)
+    found, report = checked(Artefact(folder), glow, pictures, displacements, folder.parent / "flow-check")
     if as_json:
         print_json(found.as_json())
     else:

@@ -27,20 +27,24 @@ def glow(
 
     Example: lassi import glow glow_celeba_64.pt --size 64 --out runs/celeba
     """
+    from lassi.base.errors import UserError
     from lassi.base.threads import use_threads
-    from lassi.flow.check import check_flow, drawn_to_check, save_check
+    from lassi.flow.check import check_flow, checked, drawn_to_check
     from lassi.flow.published import read_glow
     from lassi.flow.store import save_glow
 
     use_threads(threads)
     flow = read_glow(checkpoint, size)
-    found = check_flow(flow, drawn_to_check(flow))
+    pictures = drawn_to_check(flow)
+    if not check_flow(flow, pictures).is_good:
+        raise UserError(
+            f"{checkpoint.name}: the flow is not invertible to rounding error.",
+            hint="No certificate would hold with it.",
+        )
     artefact = save_glow(flow, out / "flow")
-    report = save_check(found, out / "flow-check", flow=artefact)
+    found, report = checked(artefact, flow, pictures, None, out / "flow-check")
     if as_json:
         print_json({"flow": str(artefact.folder), "settings": flow.settings.as_json(), "check": found.as_json()})
     else:
         print_check(found)
         typer.echo(f"wrote {artefact.folder}\nwrote {report.folder}")
-    if not found.is_good:
-        raise typer.Exit(1)

@@ -21,7 +21,9 @@ def contact_sheet(
     pictures: NDArray[np.uint8], *, rows: Sequence[str] = (), columns: Sequence[str] = (), title: str = ""
 ) -> Image.Image:
     """One picture of ``pictures (rows, columns, 3, H, W)``, with names for the rows and columns."""
-    num_rows, num_columns, _, height, width = pictures.shape
+    num_rows, num_columns, channels, height, width = pictures.shape
+    if channels == 1:
+        pictures = pictures.repeat(3, axis=2)
     zoom = max(1, -(-LEAST_TILE // width))
     tile_h, tile_w = height * zoom, width * zoom
     font, heading = ImageFont.load_default(13), ImageFont.load_default(17)

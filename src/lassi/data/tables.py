@@ -18,16 +18,14 @@ def read_text(path: Path) -> str:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return file.read()
     except FileNotFoundError:
-        raise UserError(
-            f"The annotation file '{path}' does not exist.", hint="Put it there under its official name."
-        ) from None
+        raise UserError(f"The file '{path}' does not exist.", hint="Put it there under its official name.") from None
     except OSError as error:
         raise UserError(
-            f"The annotation file '{path}' cannot be read ({error.strerror}).",
+            f"The file '{path}' cannot be read ({error.strerror}).",
             hint="Make it a readable file.",
         ) from None
     except UnicodeDecodeError:
-        raise UserError(f"The annotation file '{path}' is not text.", hint="Save it as UTF-8 text.") from None
+        raise UserError(f"The file '{path}' is not text.", hint="Save it as UTF-8 text.") from None
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:

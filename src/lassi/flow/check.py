@@ -1,5 +1,8 @@
 """Is a flow invertible, here and where the certificates will go?"""
 
+import hashlib
+import math
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -64,6 +67,11 @@ class FlowCheck:
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"is_good": self.is_good}
 
+    @staticmethod
+    def from_json(figures: dict[str, Any]) -> "FlowCheck":
+        fields = {name: value for name, value in figures.items() if name != "is_good"}
+        return FlowCheck(**fields | {"round_trips": [RoundTrip(**trip) for trip in figures["round_trips"]]})
+
 
 @torch.no_grad()
 def check_flow(
@@ -76,11 +84,8 @@ def check_flow(
         displacements: ``(n, q)``, such as the directions of attributes; without them only the data are judged.
         lengths: how many displacements to go, either way.
     """
-    if displacements is not None and (displacements.ndim != 2 or displacements.shape[1] != glow.latent_dim):
-        raise UserError(
-            f"The displacements have shape {tuple(displacements.shape)}, the latents have {glow.latent_dim} numbers.",
-            hint=f"Give an array of shape (n, {glow.latent_dim}).",
-        )
+    if displacements is not None:
+        _refuse_unfit(displacements, glow.latent_dim)
     dtype = next(glow.parameters()).dtype
     x = quantise(images)
     bits = glow.bits_per_dim(dequantise(x, stream=Stream(0, "flow/check")).to(dtype)).mean().item()
@@ -88,7 +93,22 @@ def check_flow(
         lengths, displacements = (0.0,), torch.zeros(1, glow.latent_dim)
     single, double = _copy(glow, torch.float32), _copy(glow, torch.float64)
     trips = [_round_trip(single, double, x, displacements, length) for length in lengths]
-    return FlowCheck(bits, len(images), 0 if lengths == (0.0,) else len(displacements), trips)
+    return FlowCheck(_bounded(bits), len(images), 0 if lengths == (0.0,) else len(displacements), trips)
+
+
+def _refuse_unfit(displacements: Tensor, latent_dim: int) -> None:
+    if displacements.ndim != 2 or displacements.shape[1] != latent_dim or not len(displacements):
+        raise UserError(
+            f"The displacements have shape {tuple(displacements.shape)}, the latents have {latent_dim} numbers.",
+            hint=f"Give an array of shape (n, {latent_dim}), n ≥ 1.",
+        )
+    if not displacements.isfinite().all():
+        raise UserError("The displacements hold values that are not finite.", hint="Compute them again.")
+
+
+def _bounded(error: float) -> float:
+    """The error itself; one that is not a number, or infinite, as the largest number, which JSON can say."""
+    return error if math.isfinite(error) else sys.float_info.max
 
 
 def _copy(glow: Glow, dtype: torch.dtype) -> Glow:
@@ -106,7 +126,9 @@ def _round_trip(single: Glow, double: Glow, x: Tensor, displacements: Tensor, le
     pixels, latents = _errors(single, moved.float(), z.float())
     pixels64, latents64 = _errors(double, moved, z)
     outside = ((moved < -0.5 - 1e-6) | (moved >= 0.5)).double().mean().item()
-    return RoundTrip(length, pixels, latents, pixels64, latents64, outside)
+    return RoundTrip(
+        length, _bounded(pixels), _bounded(latents), _bounded(pixels64), _bounded(latents64), _bounded(outside)
+    )
 
 
 def _errors(glow: Glow, x: Tensor, z: Tensor) -> tuple[float, float]:
@@ -115,15 +137,22 @@ def _errors(glow: Glow, x: Tensor, z: Tensor) -> tuple[float, float]:
     return in_pixels.item(), in_latents.max().item()
 
 
-def save_check(check: FlowCheck, folder: Path, *, flow: Artefact) -> Artefact:
-    """Keep a report beside the flow."""
-    settings = {"people": check.people, "displacements": check.displacements}
-    identity = Identity(STAGE, VERSION, settings, {"flow": flow.fingerprint})
+def checked(
+    flow: Artefact, glow: Glow, images: Tensor, displacements: Tensor | None, folder: Path
+) -> tuple[FlowCheck, Artefact]:
+    """Judge a flow and keep the report beside it; if it is there already it is read."""
+    settings = {"pictures": _hash(images), "displacements": None if displacements is None else _hash(displacements)}
+    identity = Identity(STAGE, VERSION, settings, {"flow": flow.content})
     if found := find_artefact(folder, identity):
-        return found
+        return FlowCheck.from_json(found.figures), found
+    check = check_flow(glow, images, displacements)
     with new_artefact(folder, identity) as draft:
         draft.figures.update(check.as_json())
-    return Artefact(folder)
+    return check, Artefact(folder)
+
+
+def _hash(tensor: Tensor) -> str:
+    return hashlib.sha256(tensor.contiguous().numpy().tobytes()).hexdigest()
 
 
 def read_displacements(path: Path) -> Tensor:

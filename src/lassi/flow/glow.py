@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -53,9 +53,11 @@ class GlowSettings:
     mixing: str | tuple[str, ...] = "lu"
 
     def __post_init__(self) -> None:
-        for name in ("size", "levels", "flows", "hidden", "channels"):
-            if getattr(self, name) < 1:
-                raise UserError(f"A flow cannot have {name} = {getattr(self, name)}.", hint="Choose 1 or more.")
+        for name, most in (("size", 1024), ("levels", 10), ("flows", 1000), ("hidden", 10_000), ("channels", 1000)):
+            if not 1 <= getattr(self, name) <= most:
+                raise UserError(
+                    f"A flow cannot have {name} = {getattr(self, name)}.", hint=f"Choose a number from 1 to {most:,}."
+                )
         if self.size % 2**self.levels:
             raise UserError(
                 f"Pictures of {self.size}×{self.size} cannot be squeezed {self.levels} times.",
@@ -116,6 +118,17 @@ class Step(nn.Module):
         if self._frozen is not None:
             self.freeze()
         return self
+
+    def _load_from_state_dict(self, *arguments: Any, **options: Any) -> None:
+        """Other weights: what followed from the old ones is forgotten."""
+        super()._load_from_state_dict(*arguments, **options)
+        self._frozen = None
+
+    def train(self, mode: bool = True) -> "Step":
+        """Whoever trains wants gradients of the weights, so they are no longer frozen."""
+        if mode:
+            self._frozen = None
+        return super().train(mode)
 
     @property
     def is_frozen(self) -> bool:
@@ -227,7 +240,7 @@ class Level(nn.Module):
         return x, z, log_det + log_p.expand_as(z).sum((1, 2, 3))
 
     def run_steps(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        if self.reversible and torch.is_grad_enabled():
+        if self.reversible and torch.is_grad_enabled() and not self.steps[0].is_frozen:
             return run_reversibly(list(self.steps), x)
         log_det = x.new_zeros(len(x))
         frozen = self.steps[0].is_frozen
@@ -390,7 +403,7 @@ def _pixels(x: Tensor) -> Tensor:
 
 def _picture(pixels: Tensor, like: Tensor) -> Tensor:
     """The pixels ``(B·h·w, c)`` as pictures of the same height and width as ``like``, channels-last."""
-    return pixels.view(len(like), *like.shape[2:], -1).permute(0, 3, 1, 2)
+    return pixels.view(len(like), *like.shape[2:], pixels.shape[1]).permute(0, 3, 1, 2)
 
 
 def _coupling(a: Tensor, w: StepWeights) -> Tensor:

@@ -8,6 +8,7 @@
 Keys may begin with ``module.``. All of the shape but the size of the pictures follows from the tensors.
 """
 
+import itertools
 import pickle
 import re
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from lassi.base.streams import Stream
 from lassi.flow.glow import Glow, GlowSettings
 from lassi.flow.layers import LUMixing
 
-FLOW = re.compile(r"blocks\.(\d+)\.flows\.(\d+)\.")
+FLOW = re.compile(r"blocks\.(\d{1,3})\.flows\.(\d{1,3})\.")
 
 
 def _same(tensor: Tensor) -> Tensor:
@@ -88,7 +89,14 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         ) from error
     if not isinstance(content, dict) or not content or not all(isinstance(t, Tensor) for t in content.values()):
         raise UserError(f"{path.name}: it is not a dictionary of tensors.", hint="Save the model's state_dict().")
-    return {str(name).removeprefix("module."): tensor for name, tensor in content.items()}
+    tensors = {str(name).removeprefix("module."): tensor for name, tensor in content.items()}
+    if len(tensors) < len(content):
+        raise UserError(f"{path.name}: a key is there with and without 'module.'.", hint="Save one model alone.")
+    for name, tensor in tensors.items():
+        plain = tensor.layout is torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
+        if not plain or tensor.is_complex():
+            raise UserError(f"{path.name}: '{name}' is no plain tensor of real numbers.", hint="Save plain tensors.")
+    return tensors
 
 
 def convert_glow(tensors: dict[str, Tensor], size: int, *, called: str) -> Glow:
@@ -106,7 +114,10 @@ def convert_glow(tensors: dict[str, Tensor], size: int, *, called: str) -> Glow:
         ours |= reader.take_all(f"levels.{i}.prior", f"blocks.{i}.prior", ZERO_CONV, leaves)
     reader.refuse_left_over()
     fill(glow, ours, called=called)
-    return glow.freeze()
+    try:
+        return glow.freeze()
+    except RuntimeError:  # of which torch's LinAlgError is one
+        raise reader.unfit("a mixing of channels cannot be inverted") from None
 
 
 class _Reader:
@@ -122,6 +133,9 @@ class _Reader:
         if not places:
             raise self.unfit("no key begins with 'blocks.0.flows.0.'")
         levels, flows = (max(numbers) + 1 for numbers in zip(*places, strict=True))
+        for place in itertools.product(range(levels), range(flows)):
+            if place not in set(places):
+                raise self.unfit("'blocks.{}.flows.{}.' is missing".format(*place))
         first = "blocks.0.flows.0"
         channels = self.look(f"{first}.actnorm.loc").numel()
         changed = self.look(f"{first}.coupling.net.4.conv.bias").numel()
@@ -132,7 +146,7 @@ class _Reader:
             size=size,
             levels=levels,
             flows=flows,
-            hidden=len(self.look(f"{first}.coupling.net.0.bias")),
+            hidden=self.look(f"{first}.coupling.net.0.bias").numel(),
             channels=channels // 4,
             coupling="affine" if changed == channels else "additive",
             mixing=tuple("plain" if is_plain else "lu" for is_plain in plain),
@@ -150,27 +164,37 @@ class _Reader:
         tensor = self.look(name)
         if tensor.numel() != shape.numel() or tensor.ndim < len(shape) or how(tensor).shape != shape:
             raise self.unfit(f"'{name}' has shape {tuple(tensor.shape)}, where {tuple(shape)} is needed")
-        if not tensor.isfinite().all():
+        ours = how(tensor).float().contiguous()
+        if not ours.isfinite().all():
             raise self.unfit(f"'{name}' holds values that are not finite")
-        return how(tensor).float().contiguous()
+        return ours
 
     def check_constants(self, at: str) -> None:
         for name, expected in CONSTANTS.items():
             key = f"{at}.{name}"
             self.taken.add(key)
-            if key in self.tensors and not torch.equal(self.tensors[key].float(), expected(self.tensors[key]).float()):
+            if key in self.tensors and not self._is(self.tensors[key].float(), expected):
                 raise self.unfit(f"'{key}' is not what it is in this layout")
 
+    @staticmethod
+    def _is(tensor: Tensor, expected: Callable[[Tensor], Tensor]) -> bool:
+        try:
+            return torch.equal(tensor, expected(tensor).float())
+        except (RuntimeError, TypeError, IndexError):  # it has not even the right number of sides
+            return False
+
     def check_invertible(self, at: str) -> None:
-        if (self.look(f"{at}.actnorm.scale") == 0).any():
+        """After the shapes have been checked."""
+        if (self.look(f"{at}.actnorm.scale").float() == 0).any():
             raise self.unfit(f"'{at}.actnorm.scale' holds a zero, so the flow cannot be inverted")
-        for name in ("weight", "w_p"):
-            matrix = self.tensors.get(f"{at}.invconv.{name}")
-            if matrix is not None and torch.linalg.svdvals(matrix.flatten(1).double())[-1] < 1e-6:
-                raise self.unfit(f"'{at}.invconv.{name}' cannot be inverted")
-        sign = self.tensors.get(f"{at}.invconv.s_sign")
-        if sign is not None and not (sign.abs() == 1).all():
-            raise self.unfit(f"'{at}.invconv.s_sign' holds something else than 1 and -1")
+        if f"{at}.invconv.w_p" in self.taken:
+            permutation, sign = self.look(f"{at}.invconv.w_p").float(), self.look(f"{at}.invconv.s_sign")
+            ones = torch.ones(len(permutation))
+            of_ones = ((permutation == 0) | (permutation == 1)).all()
+            if not (of_ones and torch.equal(permutation.sum(0), ones) and torch.equal(permutation.sum(1), ones)):
+                raise self.unfit(f"'{at}.invconv.w_p' is not a permutation")
+            if not (sign.abs() == 1).all():
+                raise self.unfit(f"'{at}.invconv.s_sign' holds something else than 1 and -1")
 
     def look(self, name: str) -> Tensor:
         if name not in self.tensors:

@@ -44,7 +44,7 @@ def load_glow(folder: Path) -> Glow:
     shape = dict(artefact.identity.settings["glow"])
     glow = Glow(GlowSettings(**shape | {"mixing": tuple(shape["mixing"])}), stream=Stream(0, "flow/unused"))
     fill(glow, artefact.tensors(), called=f"the flow in '{folder}'")
-    glow.fingerprint = artefact.fingerprint
+    glow.fingerprint = artefact.content
     return glow.freeze()
 
 

@@ -1,6 +1,5 @@
 """Training a flow: maximum likelihood of dequantised 5-bit pictures."""
 
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from lassi.base.artefact import Artefact, find_artefact
 from lassi.base.checkpoint import Checkpoints
+from lassi.base.devices import usable
 from lassi.base.engine import chunks
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
@@ -85,7 +85,7 @@ class FlowTrainee:
         return self.model.bits_per_dim(x).mean()
 
     def people(self, step: int) -> Integers:
-        """Who is in the batch of a step; in an epoch everybody comes once, in an order of its own."""
+        """Who is in the batch of a step; in an epoch nobody comes twice, in an order of its own."""
         per_epoch = max(1, len(self._train) // self.batch)
         epoch, place = divmod(step, per_epoch)
         if epoch != self._epoch:
@@ -130,17 +130,20 @@ def train_flow(
             hint="Choose the same size for both.",
         )
     identity = flow_identity(glow, asdict(training), data=dataset.identify(progress), seed=seed)
+    checkpoints = Checkpoints(checkpoint_folder(folder), identity.fingerprint)
     if found := find_artefact(folder, identity):
+        checkpoints.remove()
         return found
     dataset.prepare(progress)
-    model = Glow(glow, stream=Stream(seed, "flow/weights")).to(device).save_memory(training.memory == "reversible")
+    model = (
+        Glow(glow, stream=Stream(seed, "flow/weights")).to(usable(device)).save_memory(training.memory == "reversible")
+    )
     trainee = FlowTrainee(model, dataset, training, seed)
     trainee.initialise()
-    unfinished = checkpoint_folder(folder)
     trained = train(
         trainee,
         training.schedule(),
-        checkpoints=Checkpoints(unfinished, identity.fingerprint),
+        checkpoints=checkpoints,
         threads=threads,
         what="training the flow",
         unit="images",
@@ -148,7 +151,7 @@ def train_flow(
         progress=progress,
     )
     artefact = save_glow(model, folder, identity, _figures(trained))
-    shutil.rmtree(unfinished, ignore_errors=True)
+    checkpoints.remove()
     return artefact
 
 

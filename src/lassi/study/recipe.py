@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from lassi.base.errors import UserError, unknown
 from lassi.data.registry import KNOWN
+from lassi.data.tables import read_text
 from lassi.flow.glow import GlowSettings
 from lassi.flow.train import FlowTraining
 
@@ -123,7 +124,7 @@ def _read(name: str) -> tuple[str, str]:
         return f"recipe {name}", (resources.files("lassi.study") / "recipes" / f"{name}.toml").read_text()
     path = Path(name)
     if path.is_file():
-        return path.name, path.read_text()
+        return path.name, read_text(path)
     if name.endswith(".toml"):
         raise UserError(f"There is no recipe '{name}'.", hint="Check the path.")
     raise unknown("recipe", name, shipped_recipes())
@@ -149,7 +150,7 @@ def _apply(content: dict[str, Any], change: str) -> None:
 def _told(called: str, error: ValidationError) -> UserError:
     """The first thing that is wrong, with its key and what to do."""
     first = error.errors()[0]
-    *tables, last = map(str, first["loc"])
+    *tables, last = map(str, first["loc"] or ("recipe",))
     key = ".".join([*tables, last])
     match first["type"]:
         case "extra_forbidden" | "unexpected_keyword_argument":

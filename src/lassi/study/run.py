@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
+from torch import Tensor
+
 from lassi.base.artefact import Artefact
 from lassi.base.errors import UserError
 from lassi.base.files import write_whole
 from lassi.base.progress import SILENT, Progress
 from lassi.data.dataset import Dataset
 from lassi.data.registry import open_dataset
-from lassi.flow.check import check_flow, pictures_to_check, save_check
+from lassi.flow.check import checked, drawn_to_check, pictures_to_check
+from lassi.flow.glow import Glow
 from lassi.flow.store import load_glow
 from lassi.flow.train import train_flow
 from lassi.study.recipe import Recipe
@@ -23,12 +26,19 @@ def run_recipe(
     dataset = open_data(recipe)
     write_whole(out / "recipe.json", recipe.model_dump_json(indent=1).encode())
     flow = _flow(recipe, dataset, out, threads, device, progress)
-    return {"flow": flow.folder, "flow-check": _check(flow, dataset, out).folder}
+    check, report = checked(flow, load_glow(flow.folder), pictures_to_check(dataset), None, out / "flow-check")
+    if not check.is_good:
+        raise UserError(
+            f"The flow in '{flow.folder}' is not invertible to rounding error, so no certificate would hold with it.",
+            hint="Train it again with a lower learning rate, or in float64 look for what is wrong.",
+        )
+    return {"flow": flow.folder, "flow-check": report.folder}
 
 
 def open_data(recipe: Recipe) -> Dataset:
     """The dataset of a recipe."""
-    return open_dataset(recipe.data.name, recipe.data.root, size=recipe.data.size)
+    root = recipe.data.root
+    return open_dataset(recipe.data.name, Path(root).expanduser() if root else None, size=recipe.data.size)
 
 
 def _flow(
@@ -46,14 +56,19 @@ def _flow(
     )
 
 
-def _check(flow: Artefact, dataset: Dataset, out: Path) -> Artefact:
-    check = check_flow(load_glow(flow.folder), pictures_to_check(dataset))
-    return save_check(check, out / "flow-check", flow=flow)
-
-
 def load_recipe_of(run: Path) -> Recipe:
     """The recipe that a run was made by."""
     path = run / "recipe.json"
     if not path.is_file():
         raise UserError(f"'{run}' is not the folder of a run: it has no '{path.name}'.", hint="Check the path.")
-    return Recipe.model_validate_json(path.read_text())
+    try:
+        return Recipe.model_validate_json(path.read_text())
+    except ValueError:
+        raise UserError(f"'{path}' is not a recipe of this version.", hint="Run the recipe again.") from None
+
+
+def pictures_of(run: Path, glow: Glow, count: int) -> Tensor:
+    """Pictures to judge a flow by: of the run's data, or, for a flow that was imported, drawn from itself."""
+    if (run / "recipe.json").is_file():
+        return pictures_to_check(open_data(load_recipe_of(run)), count)
+    return drawn_to_check(glow, count)

@@ -1,0 +1,1 @@
+"""The producer: representations R that map similar people close together."""

@@ -1,0 +1,147 @@
+"""The representation R, and its folded form along similarity sets.
+
+In evaluation mode R is affine, ReLU, affine, ReLU, affine: BatchNorm folds into the affine maps. On z + A t its first
+layer is W₁(z + A t) + b₁ = c + B t with c = W₁ z + b₁ once a person and B = W₁ A once a model, so the largest layer
+vanishes from everything that is asked about many t.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from lassi.base.errors import UserError
+from lassi.base.streams import Stream
+
+WIDTHS = (2048, 1024, 512)  # the paper's
+
+
+class Representation(nn.Module):
+    """R: latents ``(B, q)`` to representations ``(B, k)``.
+
+    Hidden layers are Linear, BatchNorm, ReLU; the last is Linear, then BatchNorm without scale and shift, so that all
+    components are in the same range when noise is added to them.
+
+    Args:
+        latent_dim: q.
+        widths: of the hidden layers and, last, k.
+    """
+
+    def __init__(self, latent_dim: int, widths: Sequence[int] = WIDTHS, *, stream: Stream) -> None:
+        super().__init__()
+        if len(widths) < 1 or min(widths) < 1 or latent_dim < 1:
+            raise UserError(
+                f"A representation cannot have widths {tuple(widths)}.", hint="Choose widths of at least 1."
+            )
+        self.latent_dim, self.widths = latent_dim, tuple(widths)
+        sizes = [latent_dim, *widths]
+        with stream.global_torch():
+            self.linears: Sequence[nn.Linear] = nn.ModuleList(  # type: ignore[assignment]
+                nn.Linear(before, after) for before, after in itertools.pairwise(sizes)
+            )
+        last = len(widths) - 1
+        self.norms: Sequence[nn.BatchNorm1d] = nn.ModuleList(  # type: ignore[assignment]
+            nn.BatchNorm1d(width, affine=layer < last) for layer, width in enumerate(widths)
+        )
+
+    def forward(self, z: Tensor) -> Tensor:
+        return self.from_first(self.linears[0](z))
+
+    def from_first(self, u: Tensor) -> Tensor:
+        """R from the first layer's output on, before its BatchNorm, ``(B, widths[0])``; in either mode."""
+        last = len(self.linears) - 1
+        for layer, (linear, norm) in enumerate(zip(self.linears, self.norms, strict=True)):
+            u = norm(linear(u) if layer else u)
+            u = u.relu() if layer < last else u
+        return u
+
+    def folded(self, dtype: torch.dtype | None = None) -> "Folded":
+        """R in evaluation mode as affine maps with ReLUs between them, without gradients."""
+        with torch.no_grad():
+            layers = [_fold(linear, norm, dtype) for linear, norm in zip(self.linears, self.norms, strict=True)]
+        return Folded([weight for weight, _ in layers], [bias for _, bias in layers])
+
+    def along(self, z: Tensor, directions: Tensor) -> "Along":
+        """g_z(t) = R(z + A t) in evaluation mode; see :meth:`Folded.along`."""
+        return self.folded(z.dtype).along(z, directions)
+
+    def __repr__(self) -> str:
+        return f"Representation({' → '.join(map(str, (self.latent_dim, *self.widths)))})"
+
+
+def _fold(linear: nn.Linear, norm: nn.BatchNorm1d, dtype: torch.dtype | None) -> tuple[Tensor, Tensor]:
+    """W and b of BatchNorm(linear(x)) = W x + b, computed in float64."""
+    scale, shift = norm_affine(norm)
+    weight = linear.weight.double() * scale[:, None]
+    bias = linear.bias.double() * scale + shift
+    dtype = dtype or linear.weight.dtype
+    return weight.to(dtype), bias.to(dtype)
+
+
+def norm_affine(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
+    """Scale and shift of a BatchNorm in evaluation mode, ``(c,)`` each, in float64."""
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    scale = 1 / (norm.running_var.double() + norm.eps).sqrt()
+    if norm.affine:
+        scale = scale * norm.weight.detach().double()
+    shift = -norm.running_mean.double() * scale
+    return scale, shift + norm.bias.detach().double() if norm.affine else shift
+
+
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """Affine maps x ↦ W x + b with ReLUs between them: the representation, or with C's layer the whole model."""
+
+    weights: list[Tensor]
+    biases: list[Tensor]
+
+    def __call__(self, z: Tensor) -> Tensor:
+        return self.after_first(z @ self.weights[0].T + self.biases[0])
+
+    def after_first(self, u: Tensor) -> Tensor:
+        """The rest, from the first layer's output ``(…, widths[0])`` on."""
+        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+            u = torch.relu(u) @ weight.T + bias
+        return u
+
+    def then(self, weight: Tensor, bias: Tensor) -> "Folded":
+        """These maps followed by a linear one, such as a linear classifier: it joins the last layer."""
+        last, offset = weight @ self.weights[-1], weight @ self.biases[-1] + bias
+        return Folded([*self.weights[:-1], last], [*self.biases[:-1], offset])
+
+    def along(self, z: Tensor, directions: Tensor) -> "Along":
+        """t ↦ self(z + A t) for B people.
+
+        Args:
+            z: ``(B, q)``.
+            directions: A, shared ``(q, n)`` or a person's own ``(B, q, n)``.
+        """
+        c = z @ self.weights[0].T + self.biases[0]
+        return Along(self, c, self.weights[0] @ directions)
+
+
+@dataclass(frozen=True, eq=False)
+class Along:
+    """g_z along similarity sets: nothing after this ever forms z + A t.
+
+    Args:
+        maps: the folded network.
+        c: its first layer at z, ``(B, h)``.
+        b: how the first layer changes with t, ``(h, n)``, or a person's own ``(B, h, n)``.
+    """
+
+    maps: Folded
+    c: Tensor
+    b: Tensor
+
+    def __call__(self, t: Tensor) -> Tensor:
+        """g_z at coefficients ``(B, samples, n)``: ``(B, samples, k)``."""
+        return self.maps.after_first(self.c[:, None] + t @ self.b.transpose(-1, -2))
+
+    def of(self, person: int) -> "Along":
+        """The same for one of the people."""
+        own = self.b if self.b.ndim == 2 else self.b[person : person + 1]
+        return Along(self.maps, self.c[person : person + 1], own)

@@ -1,0 +1,137 @@
+"""What a representation is trained to do: tell a target, treat similar people alike, keep what else there is.
+
+λ₁ · classification + λ₂ · adversarial + λ₃ · reconstruction. [Paper, Sec. 4.2]
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from lassi.base.errors import UserError
+from lassi.base.streams import Stream
+from lassi.representation.network import Folded, Representation, norm_affine
+from lassi.similarity.sets import SimilaritySet
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The weights of the losses.
+
+    Args:
+        lambda1: of the classification loss.
+        lambda2: of the adversarial loss, the distance to the farthest of some similar people.
+        lambda3: of the reconstruction loss.
+        samples: similar people tried for each person (s), by the attack or by the augmentation.
+        augments: train on similar people as further examples instead of attacking (DataAug).
+        region: where the attack draws from: the ``ball`` S(x), or, as the published program does for many vectors, the
+            ``cube`` of coefficients, which is far larger.
+    """
+
+    lambda1: float = 1.0
+    lambda2: float = 0.0
+    lambda3: float = 0.0
+    samples: int = 10
+    augments: bool = False
+    region: str = "ball"
+
+    def __post_init__(self) -> None:
+        weights = (self.lambda1, self.lambda2, self.lambda3)
+        if min(weights) < 0 or not any(weights):
+            raise UserError(f"The weights of the losses are {weights}.", hint="Let none be negative, and one positive.")
+        if self.samples < 1:
+            raise UserError(f"{self.samples} similar people are tried.", hint="Let samples be at least 1.")
+        if self.region not in ("ball", "cube"):
+            raise UserError(f"There is no region '{self.region}'.", hint="Choose ball or cube.")
+        if self.augments and self.lambda2:
+            raise UserError("Data augmentation has no adversarial loss.", hint="Let lambda2 be 0, or do not augment.")
+
+
+class Producer(nn.Module):
+    """R with what helps to train it: an auxiliary classifier, and Q, which reconstructs z from R(z)."""
+
+    def __init__(self, representation: Representation, num_classes: int, *, reconstructs: bool, stream: Stream) -> None:
+        super().__init__()
+        self.representation = representation
+        widths = representation.widths
+        with stream.global_torch():
+            self.aux = nn.Linear(widths[-1], num_classes)
+            self.decoder = _decoder([*reversed(widths), representation.latent_dim]) if reconstructs else None
+
+    def losses(
+        self, z: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet | None, *, stream: Stream
+    ) -> Tensor:
+        """The total loss of a batch ``(B, q)`` with labels ``(B,)``; modes as the modules are in."""
+        u = self.representation.linears[0](z)
+        r = self.representation.from_first(u)
+        total = z.new_zeros(())
+        if objective.lambda1:
+            logits, targets = self.aux(r), labels
+            if objective.augments:
+                assert similar is not None
+                logits, targets = self._augmented(u, logits, labels, objective, similar, stream)
+            total = total + objective.lambda1 * F.cross_entropy(logits, targets)
+        if objective.lambda2:
+            assert similar is not None
+            total = total + objective.lambda2 * self._adversarial(u, r, objective, similar, stream)
+        if objective.lambda3:
+            assert self.decoder is not None
+            total = total + objective.lambda3 * (z - self.decoder(r)).norm(dim=1).mean()
+        return total
+
+    def _adversarial(
+        self, u: Tensor, r: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream
+    ) -> Tensor:
+        """Mean distance between R(z) and R(z′), z′ the farthest of some similar people.
+
+        W₁ z′ = W₁ z + B t holds in training mode, too, so the largest layer is not computed again.
+        """
+        b = self.representation.linears[0].weight @ similar.basis  # (h, n)
+        t = draw(similar, len(u), objective, stream)
+        worst = farthest(self.representation, u.detach(), b.detach(), t)
+        return (r - self.representation.from_first(u + worst @ b.T)).norm(dim=1).mean()
+
+    def _augmented(
+        self, u: Tensor, logits: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream
+    ) -> tuple[Tensor, Tensor]:
+        """Logits and labels of everybody and of their similar people, who are a batch of their own for BatchNorm."""
+        b = self.representation.linears[0].weight @ similar.basis
+        t = draw(similar, len(u), objective, stream)  # (B, s, n)
+        others = self.representation.from_first((u[:, None] + t @ b.T).flatten(0, 1))
+        return torch.cat([logits, self.aux(others)]), torch.cat([labels, labels.repeat_interleave(t.shape[1])])
+
+
+def draw(similar: SimilaritySet, people: int, objective: Objective, stream: Stream) -> Tensor:
+    """Coefficients of similar people, ``(B, s, rank)``."""
+    if objective.region == "ball":
+        return similar.uniform(people, objective.samples, stream=stream)
+    cube = torch.rand(people, objective.samples, similar.num_directions, generator=stream.torch())
+    t = (similar.radius * (2 * cube - 1)).to(similar.directions)
+    return t @ torch.linalg.lstsq(similar.basis, similar.directions).solution.T  # at the rank
+
+
+@torch.no_grad()
+def farthest(representation: Representation, u: Tensor, b: Tensor, t: Tensor) -> Tensor:
+    """Which of the coefficients ``(B, s, n)`` leads farthest from R(z), judged in evaluation mode, ``(B, n)``.
+
+    Args:
+        u: the first layer's output at z, before its BatchNorm, ``(B, h)``.
+        b: how it changes with t, ``(h, n)``.
+    """
+    rest: Folded = representation.folded()
+    scale, shift = (x.to(u.dtype) for x in norm_affine(representation.norms[0]))
+    c, slope = u * scale + shift, b * scale[:, None]
+    centre = rest.after_first(c)  # (B, k)
+    distances = (rest.after_first(c[:, None] + t @ slope.T) - centre[:, None]).norm(dim=2)
+    return t[torch.arange(len(t)), distances.argmax(1)]
+
+
+def _decoder(widths: Sequence[int]) -> nn.Sequential:
+    """Q: hidden layers as in R, the last one plain."""
+    layers: list[nn.Module] = []
+    for before, after in itertools.pairwise(widths[:-1]):
+        layers += [nn.Linear(before, after), nn.BatchNorm1d(after), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Linear(widths[-2], widths[-1]))
