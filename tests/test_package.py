@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib.metadata import metadata, requires
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,12 +55,17 @@ def test_the_readme_has_its_two_commands() -> None:
     assert "```\nmake demo\nmake test\n```" in README
 
 
-@pytest.mark.parametrize("code", blocks("python"))
-def test_the_python_of_the_readme_runs(code: str) -> None:
-    names: dict[str, object] = {}
-    exec(code, names)
-    assert names["images"].shape == (300, 3, 32, 32)  # type: ignore[attr-defined]
-    assert names["similar"].shape == (300, 15)  # type: ignore[attr-defined]
+@pytest.mark.parametrize("page", [REPOSITORY / "README.md", *sorted(REPOSITORY.glob("docs/**/*.md"))], ids=str)
+def test_the_python_of_the_documentation_runs(page: Path) -> None:
+    for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        exec(code, {})
+
+
+def test_the_example_of_the_readme_does_what_its_comments_say() -> None:
+    names: dict[str, Any] = {}
+    exec(blocks("python")[0], names)
+    assert names["images"].shape == (300, 3, 32, 32)
+    assert names["similar"].shape == (300, 15)
 
 
 @pytest.mark.parametrize("line", [line for block in blocks("console") for line in block.splitlines()])
@@ -72,6 +78,6 @@ def test_the_commands_of_the_readme_run(line: str, tmp_path: Path) -> None:
 
 
 def test_every_local_link_leads_somewhere() -> None:
-    for page in REPOSITORY.glob("*.md"):
+    for page in [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (REPOSITORY / link).exists(), f"{page.name}: {link}"
+            assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -6,9 +6,9 @@ import torch
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
+from lassi.data.latents import Labelled
 from lassi.similarity.directions import (
     Hyperplane,
-    Labelled,
     class_moments,
     decorrelated,
     discovered,

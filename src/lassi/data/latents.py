@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from lassi.base.errors import UserError
 from lassi.base.files import cache_folder
 from lassi.base.progress import SILENT, Progress
 from lassi.data.dataset import Dataset, Images, Integers
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 VERSION = 1
 LATENTS = "z.npy"
@@ -29,6 +33,24 @@ class Latents:
     z: NDArray[np.float32]
     people: Integers
     artefact: Artefact
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Latents ``(people, q)``, a memory map or in memory, and a label for each of their people ``(people,)``."""
+
+    z: NDArray[np.float32]
+    labels: Integers
+
+    def __post_init__(self) -> None:
+        assert len(self.z) == len(self.labels), "everybody has a latent and a label"
+
+    def tensors(self, rows: Integers, *, like: "Tensor") -> "tuple[Tensor, Tensor]":
+        """Some people's latents and labels, in memory; type and place of the latents as ``like``."""
+        import torch
+
+        z = torch.from_numpy(np.array(self.z[rows])).to(like)
+        return z, torch.from_numpy(self.labels[rows]).to(like.device)
 
 
 def latents(

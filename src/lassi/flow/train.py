@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from lassi.base.artefact import Artefact, find_artefact
+from lassi.base.batches import Batches
 from lassi.base.checkpoint import Checkpoints
 from lassi.base.devices import usable
 from lassi.base.engine import chunks
@@ -75,7 +76,7 @@ class FlowTrainee:
         self._stream = Stream(seed, "flow/train")
         self._train = dataset.people("train")
         self._valid = _spread(dataset.people("valid"), settings.validate_on)
-        self._epoch, self._order = -1, self._train
+        self._batches = Batches(len(self._train), settings.batch, stream=self._stream.child("order"))
 
     def loss(self, step: int) -> Tensor:
         """Bits per dimension of the step's batch."""
@@ -85,13 +86,8 @@ class FlowTrainee:
         return self.model.bits_per_dim(x).mean()
 
     def people(self, step: int) -> Integers:
-        """Who is in the batch of a step; in an epoch nobody comes twice, in an order of its own."""
-        per_epoch = max(1, len(self._train) // self.batch)
-        epoch, place = divmod(step, per_epoch)
-        if epoch != self._epoch:
-            order = self._stream.child("order").at(epoch).numpy().permutation(len(self._train))
-            self._epoch, self._order = epoch, self._train[order]
-        return self._order[place * self.batch : (place + 1) * self.batch]
+        """Who is in the batch of a step."""
+        return self._train[self._batches(step)]
 
     def validate(self) -> float:
         """Bits per dimension of held-out pictures, always with the same noise."""

@@ -66,6 +66,8 @@ class Producer(nn.Module):
     ) -> Tensor:
         """The total loss of a batch ``(B, q)`` with labels ``(B,)``; modes as the modules are in."""
         u = self.representation.linears[0](z)
+        # The attack comes first: it judges by the running statistics, which the passes below change.
+        attacked = self._attack(u, objective, similar, stream) if objective.lambda2 and similar else None
         r = self.representation.from_first(u)
         total = z.new_zeros(())
         if objective.lambda1:
@@ -75,24 +77,22 @@ class Producer(nn.Module):
                 logits, targets = self._augmented(u, logits, labels, objective, similar, stream)
             total = total + objective.lambda1 * F.cross_entropy(logits, targets)
         if objective.lambda2:
-            assert similar is not None
-            total = total + objective.lambda2 * self._adversarial(u, r, objective, similar, stream)
+            assert attacked is not None
+            distances = (r - self.representation.from_first(attacked)).norm(dim=1)
+            total = total + objective.lambda2 * distances.mean()
         if objective.lambda3:
             assert self.decoder is not None
             total = total + objective.lambda3 * (z - self.decoder(r)).norm(dim=1).mean()
         return total
 
-    def _adversarial(
-        self, u: Tensor, r: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream
-    ) -> Tensor:
-        """Mean distance between R(z) and R(z′), z′ the farthest of some similar people.
+    def _attack(self, u: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream) -> Tensor:
+        """The first layer's output at z′, the similar person among some who is mapped farthest from R(z), ``(B, h)``.
 
         W₁ z′ = W₁ z + B t holds in training mode, too, so the largest layer is not computed again.
         """
         b = self.representation.linears[0].weight @ similar.basis  # (h, n)
         t = draw(similar, len(u), objective, stream)
-        worst = farthest(self.representation, u.detach(), b.detach(), t)
-        return (r - self.representation.from_first(u + worst @ b.T)).norm(dim=1).mean()
+        return u + farthest(self.representation, u.detach(), b.detach(), t) @ b.T
 
     def _augmented(
         self, u: Tensor, logits: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream

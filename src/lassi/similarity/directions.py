@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lassi.base.batches import Batches
 from lassi.base.engine import map_chunks
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.base.train import TrainSettings, train
 from lassi.data.dataset import Integers
+from lassi.data.latents import Labelled
 
 CHUNK = 4096
 EPOCHS, BATCH, RATE = 3, 512, 1e-3  # of the logistic regressions, as in the paper's program
@@ -97,21 +99,15 @@ class _Hyperplane:
 
     batch = BATCH
 
-    def __init__(self, train_set: "Labelled", valid_set: "Labelled", stream: Stream) -> None:
+    def __init__(self, train_set: Labelled, valid_set: Labelled, stream: Stream) -> None:
         self.model = nn.Linear(train_set.z.shape[1], 1)
         nn.init.zeros_(self.model.weight)
         nn.init.zeros_(self.model.bias)
-        self._train, self._valid, self._stream = train_set, valid_set, stream
-        self.per_epoch = max(1, math.ceil(len(train_set.labels) / BATCH))
-        self._epoch, self._order = -1, np.empty(0, np.int64)
+        self._train, self._valid = train_set, valid_set
+        self.batches = Batches(len(train_set.labels), BATCH, stream=stream)
 
     def loss(self, step: int) -> Tensor:
-        epoch, place = divmod(step, self.per_epoch)
-        if epoch != self._epoch:
-            order = self._stream.at(epoch).numpy().permutation(len(self._train.labels))
-            self._epoch, self._order = epoch, order
-        rows = np.sort(self._order[place * BATCH : (place + 1) * BATCH])  # a map is read fastest in its own order
-        return self._loss_of(self._train, rows)
+        return self._loss_of(self._train, self.batches(step))
 
     def validate(self) -> float:
         total, count = 0.0, len(self._valid.labels)
@@ -120,17 +116,9 @@ class _Hyperplane:
             total += len(rows) * self._loss_of(self._valid, rows).item()
         return total / count
 
-    def _loss_of(self, data: "Labelled", rows: Integers) -> Tensor:
-        logits = self.model(torch.from_numpy(np.array(data.z[rows])))[:, 0]
-        return F.binary_cross_entropy_with_logits(logits, torch.from_numpy(data.labels[rows]).float())
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Latents ``(people, q)`` and the labels 0 or 1 of their people."""
-
-    z: NDArray[np.float32]
-    labels: Integers
+    def _loss_of(self, data: Labelled, rows: Integers) -> Tensor:
+        z, labels = data.tensors(rows, like=self.model.weight)
+        return F.binary_cross_entropy_with_logits(self.model(z)[:, 0], labels.float())
 
 
 @dataclass(frozen=True)
@@ -148,7 +136,8 @@ def hyperplane(
     if len(np.unique(train_set.labels)) < 2:
         raise UserError("All people are of one class, so no plane separates them.", hint="Choose another attribute.")
     trainee = _Hyperplane(train_set, valid_set, stream)
-    settings = TrainSettings(EPOCHS * trainee.per_epoch, RATE, decay="constant", validate_every=trainee.per_epoch)
+    epoch = trainee.batches.per_epoch
+    settings = TrainSettings(EPOCHS * epoch, RATE, decay="constant", validate_every=epoch)
     train(trainee, settings, threads=torch.get_num_threads(), what=what, unit="latents", progress=progress)
     normal, offset = trainee.model.weight.detach()[0], trainee.model.bias.detach()[0]
     length = normal.norm()

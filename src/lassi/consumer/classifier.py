@@ -1,0 +1,193 @@
+"""Classifiers on representations, trained with Gaussian noise because they will be smoothed. [Paper, Sec. 4.3]"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from lassi.base.artefact import Artefact, Identity, find_artefact, new_artefact
+from lassi.base.batches import Batches
+from lassi.base.errors import UserError
+from lassi.base.modules import fill
+from lassi.base.progress import SILENT, Progress
+from lassi.base.streams import Stream
+from lassi.base.train import TrainSettings, train
+from lassi.consumer.scores import Scores, score
+
+STAGE, VERSION = "classifier", 1
+
+
+class Classifier(nn.Module):
+    """C: representations ``(B, k)`` to logits ``(B, K)``; linear, or with hidden layers of Linear and ReLU.
+
+    Args:
+        dim: k.
+        num_classes: K.
+        hidden: widths of hidden layers; none for a linear classifier.
+    """
+
+    def __init__(self, dim: int, num_classes: int, hidden: Sequence[int] = (), *, stream: Stream) -> None:
+        super().__init__()
+        if num_classes < 2:
+            raise UserError(f"There are {num_classes} classes to tell apart.", hint="Choose a task with 2 or more.")
+        self.dim, self.num_classes, self.hidden = dim, num_classes, tuple(hidden)
+        with stream.global_torch():
+            self.linears: Sequence[nn.Linear] = nn.ModuleList(  # type: ignore[assignment]
+                nn.Linear(before, after) for before, after in itertools.pairwise([dim, *hidden, num_classes])
+            )
+
+    @property
+    def is_linear(self) -> bool:
+        return len(self.linears) == 1
+
+    def forward(self, r: Tensor) -> Tensor:
+        for linear in self.linears[:-1]:
+            r = linear(r).relu()
+        return self.linears[-1](r)
+
+    @torch.no_grad()
+    def predict(self, r: Tensor) -> Tensor:
+        """The class of each representation, ``(B,)``."""
+        return self(r).argmax(1)
+
+    def __repr__(self) -> str:
+        return f"Classifier({' → '.join(map(str, (self.dim, *self.hidden, self.num_classes)))})"
+
+
+@dataclass(frozen=True)
+class Consumption:
+    """How a classifier is trained.
+
+    Args:
+        sigma: of the Gaussian noise on r (σ_rs), fresh in every batch.
+        hidden: widths of hidden layers; none for the paper's linear classifier.
+    """
+
+    sigma: float
+    hidden: Sequence[int] = ()
+    epochs: int = 1
+    batch: int = 128
+    learning_rate: float = 1e-3
+    decay: str = "constant"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.sigma < float("inf"):
+            raise UserError(f"The noise has σ = {self.sigma}.", hint="Choose one of at least 0.")
+        if self.epochs < 1 or self.batch < 1:
+            raise UserError("A classifier cannot be trained on nobody.", hint="Choose epochs and batch of at least 1.")
+
+
+@dataclass(frozen=True)
+class Represented:
+    """Representations ``(people, k)`` and the labels of a task ``(people,)``."""
+
+    r: Tensor
+    labels: Tensor
+
+
+class _ConsumerTrainee:
+    def __init__(
+        self, model: Classifier, train_set: Represented, valid_set: Represented, settings: Consumption, stream: Stream
+    ) -> None:
+        self.model, self.batch = model, settings.batch
+        self._train, self._valid, self._settings, self._stream = train_set, valid_set, settings, stream
+        self.batches = Batches(len(train_set.labels), settings.batch, stream=stream.child("order"))
+
+    def loss(self, step: int) -> Tensor:
+        rows = torch.from_numpy(self.batches(step)).to(self._train.r.device)
+        noise = torch.randn(len(rows), self.model.dim, generator=self._stream.child("noise").at(step).torch())
+        noisy = self._train.r[rows] + self._settings.sigma * noise.to(self._train.r)
+        return F.cross_entropy(self.model(noisy), self._train.labels[rows])
+
+    def validate(self) -> float:
+        return F.cross_entropy(self.model(self._valid.r), self._valid.labels).item()
+
+
+def train_classifier(
+    train_set: Represented,
+    valid_set: Represented,
+    settings: Consumption,
+    folder: Path,
+    *,
+    num_classes: int,
+    parents: Mapping[str, str],
+    seed: int,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Artefact:
+    """Train a classifier and leave it in ``folder`` with its scores on the validation people."""
+    if len(np.unique(train_set.labels.cpu().numpy())) < 2:
+        raise UserError("All training people are of one class.", hint="Choose a task that varies.")
+    described: dict[str, Any] = asdict(settings) | {
+        "hidden": list(settings.hidden),
+        "num_classes": num_classes,
+        "dim": train_set.r.shape[1],
+    }
+    identity = Identity(STAGE, VERSION, described, dict(parents), seed)
+    if found := find_artefact(folder, identity):
+        return found
+    stream = Stream(seed, "classifier")
+    model = Classifier(train_set.r.shape[1], num_classes, settings.hidden, stream=stream.child("weights"))
+    trainee = _ConsumerTrainee(model.to(train_set.r), train_set, valid_set, settings, stream)
+    epoch = trainee.batches.per_epoch
+    schedule = TrainSettings(
+        settings.epochs * epoch, settings.learning_rate, decay=settings.decay, validate_every=epoch
+    )
+    train(trainee, schedule, threads=threads, what="training the classifier", unit="people", progress=progress)
+    scores = evaluate(model, valid_set)
+    with new_artefact(folder, identity) as draft:
+        draft.write_tensors(model.state_dict())
+        draft.figures["valid"] = asdict(scores)
+    return Artefact(folder)
+
+
+def evaluate(model: Classifier, people: Represented) -> Scores:
+    """How often the classifier is right, beside the majority class."""
+    return score(model.predict(people.r).cpu().numpy(), people.labels.cpu().numpy(), model.num_classes)
+
+
+def load_classifier(folder: Path) -> Classifier:
+    """Read a classifier."""
+    artefact = Artefact(folder)
+    settings = artefact.identity.settings
+    if artefact.identity.stage != STAGE:
+        raise UserError(
+            f"'{folder}' holds a {artefact.identity.stage}, not a classifier.", hint="Give the folder of a classifier."
+        )
+    model = Classifier(settings["dim"], settings["num_classes"], settings["hidden"], stream=Stream(0, "unused"))
+    fill(model, artefact.tensors(), called=f"the classifier in '{folder}'")
+    return model.eval().requires_grad_(False)
+
+
+def from_linear(weight: Tensor, bias: Tensor) -> Classifier:
+    """A linear classifier with given weights ``(K, k)`` and bias ``(K,)``."""
+    model = Classifier(weight.shape[1], weight.shape[0], stream=Stream(0, "unused"))
+    fill(model, {"linears.0.weight": weight.float(), "linears.0.bias": bias.float()}, called="the given weights")
+    return model.eval().requires_grad_(False)
+
+
+def from_sklearn(estimator: Any) -> Classifier:
+    """A linear scikit-learn classifier that was fitted on r, as one of ours.
+
+    Its classes must be 0 … K − 1. One with two classes has a single row of coefficients, which decides for class 1
+    where it is positive.
+    """
+    missing = [name for name in ("coef_", "intercept_", "classes_") if not hasattr(estimator, name)]
+    if missing:
+        raise UserError(
+            f"{type(estimator).__name__} has no '{missing[0]}': it is not linear, or not fitted.",
+            hint="Fit a linear classifier, such as LogisticRegression.",
+        )
+    classes = list(estimator.classes_)
+    if classes != list(range(len(classes))):
+        raise UserError(f"The classes are {classes}.", hint="Fit it on labels 0 to K − 1.")
+    weight, bias = torch.tensor(np.array(estimator.coef_)), torch.tensor(np.array(estimator.intercept_))
+    if len(weight) == 1:
+        weight, bias = torch.cat([0 * weight, weight]), torch.cat([0 * bias, bias])
+    return from_linear(weight, bias)

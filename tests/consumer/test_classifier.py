@@ -1,0 +1,115 @@
+"""Classifiers: they learn, with noise, save, and take over what scikit-learn fitted."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from lassi.base.errors import UserError
+from lassi.base.streams import Stream
+from lassi.consumer.classifier import (
+    Classifier,
+    Consumption,
+    Represented,
+    evaluate,
+    from_sklearn,
+    load_classifier,
+    train_classifier,
+)
+from lassi.consumer.scores import score
+
+
+def people(count: int, seed: int = 0, classes: int = 3) -> Represented:
+    """Classes that are Gaussians around corners."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randint(classes, (count,), generator=generator)
+    r = 2 * torch.nn.functional.one_hot(labels, 8).float() + torch.randn(count, 8, generator=generator)
+    return Represented(r, labels)
+
+
+def fit(folder: Path, settings: Consumption, seed: int = 0, classes: int = 3):
+    return train_classifier(
+        people(6000, classes=classes), people(500, 1, classes), settings, folder,
+        num_classes=classes, parents={"representation": "r"}, seed=seed, threads=1,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("hidden", [(), (16,)])
+def test_it_learns_and_is_loaded_as_it_was(tmp_path: Path, hidden: tuple[int, ...]) -> None:
+    artefact = fit(tmp_path / "c", Consumption(sigma=0.5, hidden=hidden, epochs=5))
+    model = load_classifier(tmp_path / "c")
+    scores = evaluate(model, people(2000, 2))
+    assert scores.accuracy > 0.8
+    assert scores.majority < 0.4
+    assert artefact.figures["valid"]["accuracy"] == evaluate(model, people(500, 1)).accuracy
+    assert model.is_linear == (not hidden)
+    assert fit(tmp_path / "c", Consumption(sigma=0.5, hidden=hidden, epochs=5)).content == artefact.content
+
+
+def test_noise_and_seed_change_what_is_learned_and_nothing_else_does(tmp_path: Path) -> None:
+    settings = [Consumption(0.0), Consumption(3.0), Consumption(3.0)]
+    seeds = [0, 0, 1]
+    made = [fit(tmp_path / str(n), s, seed) for n, (s, seed) in enumerate(zip(settings, seeds, strict=True))]
+    again = fit(tmp_path / "again", settings[1])
+    assert len({artefact.content for artefact in made}) == 3
+    assert again.content == made[1].content
+    norms = [load_classifier(artefact.folder).linears[0].weight.norm() for artefact in made[:2]]
+    assert norms[1] < norms[0], "noise makes a classifier careful"
+
+
+def test_two_classes_from_scikit_learn_decide_alike() -> None:
+    rng = np.random.default_rng(0)
+    fitted = SimpleNamespace(coef_=rng.normal(size=(1, 8)), intercept_=np.array([0.3]), classes_=np.array([0, 1]))
+    r = rng.normal(size=(100, 8)).astype(np.float32)
+    expected = (r @ fitted.coef_[0] + 0.3 > 0).astype(int)
+    assert from_sklearn(fitted).predict(torch.from_numpy(r)).tolist() == expected.tolist()
+
+
+def test_many_classes_from_scikit_learn_decide_alike() -> None:
+    rng = np.random.default_rng(0)
+    fitted = SimpleNamespace(coef_=rng.normal(size=(4, 8)), intercept_=rng.normal(size=4), classes_=np.arange(4))
+    r = rng.normal(size=(100, 8)).astype(np.float32)
+    expected = (r @ fitted.coef_.T + fitted.intercept_).argmax(1)
+    assert from_sklearn(fitted).predict(torch.from_numpy(r)).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "told"),
+    [
+        (SimpleNamespace(), "has no 'coef_': it is not linear, or not fitted"),
+        (SimpleNamespace(coef_=np.ones((1, 2)), intercept_=np.ones(1), classes_=["a", "b"]), "The classes are"),
+    ],
+)
+def test_other_estimators_are_refused(estimator, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        from_sklearn(estimator)
+
+
+def test_scores_count_as_a_person_would() -> None:
+    labels = np.array([0] * 8 + [1] * 2)
+    predicted = np.array([0] * 8 + [0, 1])
+    found = score(predicted, labels, 3)
+    assert (found.accuracy, found.balanced, found.majority) == (0.9, 0.75, 0.8)
+    assert score(np.full(10, -1), labels, 3).accuracy == 0
+    with pytest.raises(UserError, match="nobody"):
+        score(labels[:0], labels[:0], 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Consumption(sigma=-1.0), "σ = -1.0"),
+        (lambda: Classifier(3, 1, stream=Stream(0, "c")), "There are 1 classes"),
+    ],
+)
+def test_impossible_settings_are_refused(make, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        make()
+
+
+def test_a_task_of_one_class_is_refused(tmp_path: Path) -> None:
+    one = Represented(torch.zeros(10, 8), torch.zeros(10, dtype=torch.int64))
+    with pytest.raises(UserError, match="All training people are of one class"):
+        train_classifier(one, one, Consumption(0.1), tmp_path / "c", num_classes=2, parents={}, seed=0)
