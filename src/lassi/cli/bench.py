@@ -31,6 +31,14 @@ def flow(quick: Quick = False, threads: Threads = None, as_json: Json = False) -
     _print("flow", bench_flow, quick, threads, as_json)
 
 
+@command(app, "train")
+def train(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
+    """Training a representation fairly beside naively, and beside the straightforward way."""
+    from lassi.bench.train import bench_train
+
+    _print("train", bench_train, quick, threads, as_json)
+
+
 def _print(name: str, bench: Callable[..., "list[Row]"], quick: bool, threads: int | None, as_json: bool) -> None:
     from lassi.base.engine import cores
     from lassi.base.progress import for_stream
@@ -47,7 +55,7 @@ def _print(name: str, bench: Callable[..., "list[Row]"], quick: bool, threads: i
 
 
 def _cells(row: "Row") -> list[str]:
-    if "_over_" in row.name:
+    if row.unit.startswith("MB"):
         return [row.name, f"{row.ours_s:.0f}", f"{row.plain_s:.0f}", f"{row.ratio:.2f}", row.unit]
     rate = f"{row.count / row.ours_s:,.0f} {row.unit}"
     return [row.name, f"{row.ours_s:.3f} s", f"{row.plain_s:.3f} s", f"{row.ratio:.2f}", rate]

@@ -60,8 +60,17 @@ class Representation(nn.Module):
     def folded(self, dtype: torch.dtype | None = None) -> "Folded":
         """R in evaluation mode as affine maps with ReLUs between them, without gradients."""
         with torch.no_grad():
-            layers = [_fold(linear, norm, dtype) for linear, norm in zip(self.linears, self.norms, strict=True)]
-        return Folded([weight for weight, _ in layers], [bias for _, bias in layers])
+            return Folded(*self._fold_from(0, dtype))
+
+    def later_layers(self) -> "Later":
+        """What comes after the first layer and its BatchNorm, in evaluation mode, without gradients."""
+        with torch.no_grad():
+            return Later(*self._fold_from(1, None))
+
+    def _fold_from(self, first: int, dtype: torch.dtype | None) -> tuple[list[Tensor], list[Tensor]]:
+        pairs = zip(self.linears[first:], self.norms[first:], strict=True)
+        layers = [_fold(linear, norm, dtype) for linear, norm in pairs]
+        return [weight for weight, _ in layers], [bias for _, bias in layers]
 
     def along(self, z: Tensor, directions: Tensor) -> "Along":
         """g_z(t) = R(z + A t) in evaluation mode; see :meth:`Folded.along`."""
@@ -92,6 +101,19 @@ def norm_affine(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
 
 
 @dataclass(frozen=True, eq=False)
+class Later:
+    """Affine maps, each after a ReLU."""
+
+    weights: list[Tensor]
+    biases: list[Tensor]
+
+    def __call__(self, u: Tensor) -> Tensor:
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            u = torch.nn.functional.linear(torch.relu(u), weight, bias)
+        return u
+
+
+@dataclass(frozen=True, eq=False)
 class Folded:
     """Affine maps x ↦ W x + b with ReLUs between them: the representation, or with C's layer the whole model."""
 
@@ -101,11 +123,10 @@ class Folded:
     def __call__(self, z: Tensor) -> Tensor:
         return self.after_first(z @ self.weights[0].T + self.biases[0])
 
-    def after_first(self, u: Tensor) -> Tensor:
+    @property
+    def after_first(self) -> "Later":
         """The rest, from the first layer's output ``(…, widths[0])`` on."""
-        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
-            u = torch.relu(u) @ weight.T + bias
-        return u
+        return Later(self.weights[1:], self.biases[1:])
 
     def then(self, weight: Tensor, bias: Tensor) -> "Folded":
         """These maps followed by a linear one, such as a linear classifier: it joins the last layer."""

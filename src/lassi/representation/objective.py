@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
-from lassi.representation.network import Folded, Representation, norm_affine
+from lassi.representation.network import Representation, norm_affine
 from lassi.similarity.sets import SimilaritySet
 
 
@@ -121,11 +121,11 @@ def farthest(representation: Representation, u: Tensor, b: Tensor, t: Tensor) ->
         u: the first layer's output at z, before its BatchNorm, ``(B, h)``.
         b: how it changes with t, ``(h, n)``.
     """
-    rest: Folded = representation.folded()
+    later = representation.later_layers()
     scale, shift = (x.to(u.dtype) for x in norm_affine(representation.norms[0]))
     c, slope = u * scale + shift, b * scale[:, None]
-    centre = rest.after_first(c)  # (B, k)
-    distances = (rest.after_first(c[:, None] + t @ slope.T) - centre[:, None]).norm(dim=2)
+    centre = later(c)  # (B, k)
+    distances = (later(c[:, None] + t @ slope.T) - centre[:, None]).norm(dim=2)
     return t[torch.arange(len(t)), distances.argmax(1)]
 
 
