@@ -17,7 +17,17 @@ README = (REPOSITORY / "README.md").read_text()
 
 
 def test_the_public_names_are_those_exposed() -> None:
-    assert lassi.__all__ == ["Glow", "Recipe", "UserError", "open_dataset", "run_recipe"]
+    assert lassi.__all__ == [
+        "Classifier",
+        "Glow",
+        "Recipe",
+        "Representation",
+        "SimilaritySet",
+        "UserError",
+        "attribute_directions",
+        "open_dataset",
+        "run_recipe",
+    ]
     for name in lassi.__all__:
         assert getattr(lassi, name).__name__ == name
         assert name in dir(lassi)

@@ -8,14 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lassi.base.errors import UserError
+    from lassi.consumer.classifier import Classifier
     from lassi.data.registry import open_dataset
     from lassi.flow.glow import Glow
+    from lassi.representation.network import Representation
+    from lassi.similarity.attributes import attribute_directions
+    from lassi.similarity.sets import SimilaritySet
     from lassi.study.recipe import Recipe
     from lassi.study.run import run_recipe
 
-__all__ = ["Glow", "Recipe", "UserError", "open_dataset", "run_recipe"]
+__all__ = [
+    "Classifier",
+    "Glow",
+    "Recipe",
+    "Representation",
+    "SimilaritySet",
+    "UserError",
+    "attribute_directions",
+    "open_dataset",
+    "run_recipe",
+]
 
 _HOMES = {
+    "Classifier": "lassi.consumer.classifier",
+    "Representation": "lassi.representation.network",
+    "SimilaritySet": "lassi.similarity.sets",
+    "attribute_directions": "lassi.similarity.attributes",
     "Glow": "lassi.flow.glow",
     "Recipe": "lassi.study.recipe",
     "UserError": "lassi.base.errors",

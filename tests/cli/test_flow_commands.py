@@ -189,3 +189,21 @@ def test_a_person_at_a_terminal_sees_progress_and_may_interrupt_and_go_on(tmp_pa
     assert sorted(path.name for path in (tmp_path / "runs/tiny").iterdir()) == ["flow", "flow-check", "recipe.json"]
     for file in ("flow/weights.safetensors", "flow/meta.json", "flow-check/meta.json"):
         assert (tmp_path / "runs/tiny" / file).read_bytes() == (tmp_path / "uninterrupted" / file).read_bytes()
+
+
+def test_import_takes_vectors_representations_and_classifiers(lassi, run_folder: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", np.ones((6, 8, 8)), np.ones((24, 4, 4)))
+    arguments = ["--flow", str(run_folder), "--attribute", "Young", "--out", "young", "--json"]
+    code, out, err = lassi("import", "vectors", "a.npz", *arguments)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["norms"] == pytest.approx([np.sqrt(768)])
+    torch.save({"proj.weight": torch.ones(2, 5), "proj.bias": torch.zeros(2)}, tmp_path / "c.pth")
+    assert "wrote c" in lassi("import", "classifier", "c.pth", "--out", "c")[1]
+    r = {"encoder.mlp.0.weight": torch.ones(5, 768), "encoder.mlp.0.bias": torch.zeros(5)}
+    r |= {"output_layer.running_mean": torch.zeros(5), "output_layer.running_var": torch.ones(5)}
+    torch.save(r, tmp_path / "r.pth")
+    assert "widths [5]" in lassi("import", "representation", "r.pth", "--out", "r")[1]
+    code, _, err = lassi("import", "classifier", "r.pth", "--out", "d")
+    assert code == 1
+    assert "r.pth: it has the keys encoder.mlp.0.bias" in err
+    assert not (tmp_path / "d").exists()

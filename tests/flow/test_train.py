@@ -12,11 +12,12 @@ import torch
 import lassi.base.checkpoint
 from lassi.base.artefact import Artefact
 from lassi.base.errors import UserError
+from lassi.base.modules import tensors_hash
 from lassi.base.train import Diverged
 from lassi.data.shapes import Shapes
 from lassi.flow.check import check_flow, checked, pictures_to_check
 from lassi.flow.glow import Glow, GlowSettings
-from lassi.flow.store import load_glow, save_glow, weights_hash
+from lassi.flow.store import load_glow, save_glow
 from lassi.flow.train import FlowTrainee, FlowTraining, train_flow
 
 GLOW = GlowSettings(size=16, levels=2, flows=2, hidden=8)
@@ -179,7 +180,7 @@ def test_a_flow_without_an_identity_is_known_by_its_weights(tmp_path: Path) -> N
     one, other = (Glow(GLOW, stream=shapes_stream().at(n)) for n in (0, 1))
     artefacts = [save_glow(glow, tmp_path / str(n)) for n, glow in enumerate((one, other, one))]
     assert artefacts[0].fingerprint == artefacts[2].fingerprint != artefacts[1].fingerprint
-    assert weights_hash(load_glow(tmp_path / "0")) == weights_hash(one)
+    assert tensors_hash(load_glow(tmp_path / "0").state_dict()) == tensors_hash(one.state_dict())
 
 
 def test_a_flow_saves_and_loads_itself_and_says_what_it_is(tmp_path: Path) -> None:

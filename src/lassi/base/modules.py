@@ -1,7 +1,9 @@
 """Filling modules with tensors from a file, leaf by leaf."""
 
+import hashlib
 from collections.abc import Mapping
 
+import torch
 from torch import Tensor, nn
 
 from lassi.base.errors import UserError
@@ -26,6 +28,15 @@ def fill(module: nn.Module, tensors: Mapping[str, Tensor], *, called: str) -> No
         if not tensors[name].isfinite().all():
             raise _unfit(called, f"'{name}' holds values that are not finite")
     module.load_state_dict(dict(tensors))
+
+
+def tensors_hash(tensors: Mapping[str, Tensor]) -> str:
+    """A hash of named tensors, bit by bit."""
+    hashed = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        rows = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+        hashed.update(name.encode() + rows.numpy().tobytes())
+    return hashed.hexdigest()
 
 
 def _shape(tensor: Tensor) -> str:

@@ -48,3 +48,65 @@ def glow(
     else:
         print_check(found)
         typer.echo(f"wrote {artefact.folder}\nwrote {report.folder}")
+
+
+Out = Annotated[Path, typer.Option("--out", help="The folder to write.")]
+
+
+@command(app, "vectors")
+def vectors(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.npz…", help="A vector a file.")],
+    flow: Annotated[Path, typer.Option("--flow", help="The run, or the flow, in whose latent space they live.")],
+    attribute: Annotated[str, typer.Option("--attribute", help="What they change.")],
+    out: Out,
+    as_json: Json = False,
+) -> None:
+    """Convert attribute vectors: arrays arr_0, arr_1, …, one a level; several files make one set of directions.
+
+    Example: lassi import vectors young.npz --flow runs/celeba --attribute Young --out runs/celeba/young
+    """
+    from lassi.base.artefact import Artefact
+    from lassi.flow.store import flow_folder, load_glow
+    from lassi.similarity.published import read_vectors, save_vectors
+
+    folder = flow_folder(flow)
+    found = read_vectors(files, load_glow(folder).latent_shapes)
+    kept = save_vectors(found, attribute, out, flow=Artefact(folder).content)
+    _wrote(out, {"attribute": attribute, "vectors": found.shape[1], "norms": kept.figures["norms"]}, as_json)
+
+
+@command(app, "representation")
+def representation(
+    file: Annotated[Path, typer.Argument(metavar="FILE.pth", help="A PyTorch state dict.")],
+    out: Out,
+    as_json: Json = False,
+) -> None:
+    """Convert a representation: encoder.mlp.N.* (Linear and BatchNorm by turns) and output_layer.running_{mean,var}."""
+    from lassi.representation.published import read_representation
+    from lassi.representation.train import save_representation
+
+    found = read_representation(file)
+    save_representation(found, out)
+    _wrote(out, {"latent_dim": found.latent_dim, "widths": list(found.widths)}, as_json)
+
+
+@command(app, "classifier")
+def classifier(
+    file: Annotated[Path, typer.Argument(metavar="FILE.pth", help="A PyTorch state dict.")],
+    out: Out,
+    as_json: Json = False,
+) -> None:
+    """Convert a linear classifier: proj.weight and proj.bias."""
+    from lassi.consumer.classifier import save_classifier
+    from lassi.consumer.published import read_classifier
+
+    found = read_classifier(file)
+    save_classifier(found, out)
+    _wrote(out, {"dim": found.dim, "num_classes": found.num_classes}, as_json)
+
+
+def _wrote(out: Path, figures: dict[str, object], as_json: bool) -> None:
+    if as_json:
+        print_json({"out": str(out), **figures})
+    else:
+        typer.echo("; ".join(f"{name} {value}" for name, value in figures.items()) + f"\nwrote {out}")

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from lassi.base.artefact import Artefact, Identity, find_artefact, new_artefact
 from lassi.base.batches import Batches
 from lassi.base.errors import UserError
-from lassi.base.modules import fill
+from lassi.base.modules import fill, tensors_hash
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.base.train import TrainSettings, train
@@ -150,6 +150,19 @@ def train_classifier(
 def evaluate(model: Classifier, people: Represented) -> Scores:
     """How often the classifier is right, beside the majority class."""
     return score(model.predict(people.r).cpu().numpy(), people.labels.cpu().numpy(), model.num_classes)
+
+
+def save_classifier(model: Classifier, folder: Path) -> Artefact:
+    """Write a classifier that was made elsewhere; it is known by its weights."""
+    settings = {
+        "dim": model.dim,
+        "num_classes": model.num_classes,
+        "hidden": list(model.hidden),
+        "weights": tensors_hash(model.state_dict()),
+    }
+    with new_artefact(folder, Identity(STAGE, VERSION, settings)) as draft:
+        draft.write_tensors(model.state_dict())
+    return Artefact(folder)
 
 
 def load_classifier(folder: Path) -> Classifier:

@@ -30,9 +30,14 @@ Encode = Callable[[Images], NDArray[np.float32]]
 class Latents:
     """The latents ``z (people, q)``, float32, of some people of a dataset, and what they were made of."""
 
-    z: NDArray[np.float32]
+    dataset: Dataset
     people: Integers
+    z: NDArray[np.float32]
     artefact: Artefact
+
+    def labelled(self, attribute: str) -> "Labelled":
+        """The latents with the labels of an attribute."""
+        return Labelled(self.z, self.dataset.labels(attribute, self.people))
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ def latents(
             for z in encoded:
                 kept.append(z)
         artefact = Artefact(folder)
-    return Latents(artefact.rows(LATENTS), people, artefact)
+    return Latents(dataset, people, artefact.rows(LATENTS), artefact)
 
 
 def _finite(z: NDArray[np.float32], dataset: Dataset, people: Integers) -> NDArray[np.float32]:

@@ -1,15 +1,12 @@
 """Flows as artefacts."""
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from lassi.base.artefact import META, Artefact, Identity, new_artefact
 from lassi.base.errors import UserError
-from lassi.base.modules import fill
+from lassi.base.modules import fill, tensors_hash
 from lassi.base.streams import Stream
 from lassi.flow.glow import Glow, GlowSettings
 
@@ -29,7 +26,7 @@ def save_glow(
     glow: Glow, folder: Path, identity: Identity | None = None, figures: Mapping[str, Any] | None = None
 ) -> Artefact:
     """Write a flow; without an identity it is known by its weights."""
-    identity = identity or flow_identity(glow.settings, {"weights": weights_hash(glow)})
+    identity = identity or flow_identity(glow.settings, {"weights": tensors_hash(glow.state_dict())})
     with new_artefact(folder, identity) as draft:
         draft.write_tensors(glow.state_dict())
         draft.figures.update(figures or {})
@@ -51,13 +48,3 @@ def load_glow(folder: Path) -> Glow:
 def flow_folder(run: Path) -> Path:
     """The folder of a run's flow, or the folder itself if it is one."""
     return run / "flow" if (run / "flow" / META).is_file() else run
-
-
-def weights_hash(glow: Glow) -> str:
-    """A hash of every weight."""
-    hashed = hashlib.sha256()
-    for name, tensor in sorted(glow.state_dict().items()):
-        hashed.update(
-            name.encode() + tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-        )
-    return hashed.hexdigest()

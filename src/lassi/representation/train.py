@@ -13,7 +13,7 @@ from lassi.base.batches import Batches
 from lassi.base.checkpoint import Checkpoints
 from lassi.base.engine import chunks
 from lassi.base.errors import UserError
-from lassi.base.modules import fill
+from lassi.base.modules import fill, tensors_hash
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.base.train import TrainSettings, checkpoint_folder, train
@@ -151,6 +151,14 @@ def train_representation(
         draft.write_tensors(r.state_dict())
         draft.figures.update({"best_step": trained.step, "value": trained.value, "curve": trained.curve})
     checkpoints.remove()
+    return Artefact(folder)
+
+
+def save_representation(r: Representation, folder: Path) -> Artefact:
+    """Write a representation that was made elsewhere; it is known by its weights."""
+    settings = {"widths": list(r.widths), "weights": tensors_hash(r.state_dict())}
+    with new_artefact(folder, Identity(STAGE, VERSION, settings)) as draft:
+        draft.write_tensors(r.state_dict())
     return Artefact(folder)
 
 

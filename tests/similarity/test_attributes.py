@@ -1,0 +1,150 @@
+"""Directions of a dataset's attributes, with their figures, on disk."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lassi.base.errors import UserError
+from lassi.data.dataset import Attribute, Dataset, Images, Integers
+from lassi.data.latents import Latents, latents
+from lassi.similarity.attributes import attribute_directions, load_directions
+
+Q = 12
+
+
+class Planted(Dataset):
+    """People whose 'pictures' are latents already: each attribute shifts a coordinate; Smile comes with Young."""
+
+    def __init__(self, count: int = 6000) -> None:
+        rng = np.random.default_rng(0)
+        young = rng.integers(0, 2, count)
+        smile = np.where(rng.random(count) < 0.8, young, 1 - young)
+        self.columns = {
+            "Young": young,
+            "Smile": smile,
+            "Hat": (rng.random(count) < 0.02).astype(np.int64),
+            "Age": rng.integers(0, 5, count),
+            "Same": np.zeros(count, np.int64),
+        }
+        self.z = rng.normal(size=(count, Q)).astype(np.float32)
+        self.z[:, 0] += 3 * young
+        self.z[:, 1] += 3 * smile
+        self.z[:, 2] += 3 * self.columns["Hat"]
+        self.z[:, 3] += 2 * self.columns["Age"]
+        attributes = {
+            n: Attribute(n, tuple(map(str, range(5)))) if n == "Age" else Attribute(n, ("no", "yes"))
+            for n in self.columns
+        }
+        split = np.split(np.arange(count), [count * 2 // 3])
+        super().__init__("planted", 1, attributes, {"train": split[0], "valid": split[1]})
+
+    def identify(self, progress=None) -> str:  # noqa: ARG002
+        return "planted"
+
+    def __len__(self) -> int:
+        return len(self.z)
+
+    def images(self, people) -> Images:
+        return self.z[self.rows(people)]  # type: ignore[return-value]
+
+    def _labels(self, attribute: str, people: Integers) -> Integers:
+        return self.columns[attribute][people]
+
+    def describe(self, person: int) -> str:
+        return f"number {person}"
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> tuple[Latents, Latents]:
+    dataset = Planted()
+    train, valid = (
+        latents(
+            dataset, dataset.people(split), lambda z: z, flow="f" * 64, latent_dim=Q, folder=tmp_path / f"z-{split}"
+        )
+        for split in ("train", "valid")
+    )
+    return train, valid
+
+
+def test_a_mean_difference_comes_with_what_a_regulator_must_know(people, tmp_path: Path) -> None:
+    found = attribute_directions("Young", *people, tmp_path / "young")
+    a = found.vectors[:, 0]
+    assert a[0] == pytest.approx(3, abs=0.15)
+    assert a[1] == pytest.approx(3 * 0.6, abs=0.2), "the correlated attribute comes along"
+    figures = found.figures
+    assert figures["norms"] == pytest.approx([a.norm().item()])
+    assert sum(figures["counts"].values()) == 4000
+    assert not figures["is_rare"]
+    assert 0.85 < figures["probe"][0] < 0.99
+    assert figures["correlations"]["Smile"] > 0.5
+    assert abs(figures["correlations"]["Hat"]) < 0.1
+    assert figures["correlations"]["Same"] == 0
+    assert "Young" not in figures["correlations"]
+    assert repr(found) == "Directions(Young, mean-difference, 1 × 12)"
+
+
+def test_a_rare_attribute_is_marked_and_less_certain(people, tmp_path: Path) -> None:
+    rare, usual = (attribute_directions(name, *people, tmp_path / name).figures for name in ("Hat", "Young"))
+    assert rare["is_rare"]
+    assert rare["relative_error"] > 3 * usual["relative_error"]
+
+
+def test_the_decorrelated_direction_keeps_clear_of_the_target(people, tmp_path: Path) -> None:
+    plain = attribute_directions("Young", *people, tmp_path / "p", method="perpendicular")
+    clear = attribute_directions("Young", *people, tmp_path / "d", method="decorrelated", target="Smile")
+    toward_smile = attribute_directions("Smile", *people, tmp_path / "s", method="perpendicular").vectors[:, 0]
+    assert plain.vectors.norm() == pytest.approx(1, abs=1e-5)
+    assert abs(clear.vectors[:, 0] @ toward_smile) < 1e-4 * clear.vectors.norm()
+
+
+def test_pairs_of_many_values_and_single_values(people, tmp_path: Path) -> None:
+    found = attribute_directions("Age", *people, tmp_path / "age", method="pairs")
+    assert found.vectors.shape == (Q, 4)
+    assert found.vectors[3].tolist() == pytest.approx([6, 8, 4, 6], abs=0.3)
+    assert len(found.figures["probe"]) == 4
+    assert min(found.figures["probe"]) > 0.9
+    single = attribute_directions("Age=4", *people, tmp_path / "four")
+    assert single.figures["counts"].keys() == {"no", "yes"}
+    assert "Age" not in single.figures["correlations"]
+
+
+def test_discovered_directions_take_any_decoder_and_classifier(people, tmp_path: Path) -> None:
+    found = attribute_directions(
+        "Young", *people, tmp_path / "d", method="discovered", target="Smile",
+        decode=lambda z: z, classify=lambda x: torch.sigmoid(x[:, 0] - 1.5),
+    )  # fmt: skip
+    assert found.vectors.shape == (Q, 3)
+    with pytest.raises(UserError, match="need a decoder and a classifier"):
+        attribute_directions("Young", *people, tmp_path / "e", method="discovered", target="Smile")
+
+
+def test_directions_are_kept_and_belong_to_their_flow(people, tmp_path: Path) -> None:
+    found = attribute_directions("Young", *people, tmp_path / "young")
+    again = load_directions(tmp_path / "young")
+    assert torch.equal(found.vectors, again.vectors)
+    assert found.similar(0.5, flow="f" * 64).radius == 0.5
+    with pytest.raises(UserError, match=r"of 'Young' belong to the flow f{12}, not to g{12}\. Compute them again"):
+        found.similar(0.5, flow="g" * 64)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "options", "told"),
+    [
+        ("Yuong", {}, "Did you mean 'Young'?"),
+        ("Young", {"method": "mean"}, "There is no kind of directions called 'mean'"),
+        ("Age", {}, "'Age' has 5 values, but mean-difference directions are of binary attributes"),
+        ("Young", {"method": "decorrelated"}, "keep clear of a target, and none was given"),
+        ("Young", {"method": "decorrelated", "target": "Young"}, "both the target and the sensitive attribute"),
+        ("Young", {"method": "decorrelated", "target": "Smle"}, "Did you mean 'Smile'?"),
+        ("Same", {}, "'Same' has 0 people of class 1"),
+    ],
+)
+def test_what_has_no_direction_is_told_and_leaves_nothing(
+    people, tmp_path: Path, attribute: str, options: dict, told: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        attribute_directions(attribute, *people, tmp_path / "x", **options)
+    assert told in str(error.value)
+    assert not (tmp_path / "x").exists()
