@@ -151,6 +151,7 @@ def test_every_shipped_recipe_is_valid() -> None:
         assert load_recipe(name).glow_settings().size == 32
 
 
+@pytest.mark.slow
 def test_a_person_at_a_terminal_sees_progress_and_may_interrupt_and_go_on(tmp_path: Path, recipe: str, until) -> None:
     """Ctrl-C half-way, then the same command: it says how to go on, and ends as if nothing had been."""
     arguments = ["run", recipe, "--threads", "1", "--set", "flow.train.steps=300"]

@@ -73,6 +73,7 @@ def _run_and_be_killed(folder: Path, at_step: int) -> None:
     run(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_step", [0, 3, 20, 45])
 def test_a_killed_run_goes_on_to_the_same_bytes(trained: Artefact, tmp_path: Path, at_step: int) -> None:
     writer = multiprocessing.get_context("fork").Process(target=_run_and_be_killed, args=(tmp_path / "flow", at_step))

@@ -110,6 +110,7 @@ def test_pairs_of_many_values_and_single_values(people, tmp_path: Path) -> None:
     assert "Age" not in single.figures["correlations"]
 
 
+@pytest.mark.slow
 def test_discovered_directions_take_any_decoder_and_classifier(people, tmp_path: Path) -> None:
     found = attribute_directions(
         "Young", *people, tmp_path / "d", method="discovered", target="Smile",

@@ -82,6 +82,7 @@ def two_planes(count: int = 200_000, seed: int = 0) -> tuple[Labelled, Labelled,
     return Labelled(z[:half], labels[:half]), Labelled(z[half:], labels[half:]), torch.from_numpy(normal).float()
 
 
+@pytest.mark.slow
 def test_the_regression_finds_the_plane_and_always_the_same() -> None:
     train_set, valid_set, normal = two_planes()
     plane = hyperplane(train_set, valid_set, stream=STREAM)
@@ -110,6 +111,7 @@ def test_the_decorrelated_direction_leaves_the_target_alone_and_mirrors_people_o
         decorrelated(sensitive, sensitive, z.numpy())
 
 
+@pytest.mark.slow
 def test_discovered_directions_are_what_the_classifier_sees_but_the_target() -> None:
     """With an identity decoder and p = sigmoid(v · z) the answer changes most along v without its known part."""
     generator = torch.Generator().manual_seed(1)
