@@ -95,7 +95,6 @@ class Step(nn.Module):
         """The picture that :meth:`forward` maps to y."""
         w = self.weights(inverse=True)
         a, b = y.chunk(2, 1)
-        a = a.contiguous(memory_format=torch.channels_last)
         if not self.affine:
             b = b - _coupling(a, w)
         else:
