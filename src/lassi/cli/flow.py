@@ -60,6 +60,7 @@ def check(
     Exits with 1 if the flow is not invertible to rounding error. Example: lassi flow check runs/shapes
     """
     from lassi.base.artefact import Artefact
+    from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.flow.check import checked, read_displacements
     from lassi.flow.store import flow_folder, load_glow
@@ -70,7 +71,8 @@ def check(
     glow = load_glow(folder)
     displacements = read_displacements(along) if along else None
     pictures = pictures_of(folder.parent, glow, count)
-    found, report = checked(Artefact(folder), glow, pictures, displacements, folder.parent / "flow-check")
+    beside = folder.parent / "flow-check"
+    found, report = checked(Artefact(folder), glow, pictures, displacements, beside, progress=for_stream())
     if as_json:
         print_json(found.as_json())
     else:

@@ -28,6 +28,7 @@ def glow(
     Example: lassi import glow glow_celeba_64.pt --size 64 --out runs/celeba
     """
     from lassi.base.errors import UserError
+    from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.flow.check import check_flow, checked, drawn_to_check
     from lassi.flow.published import read_glow
@@ -36,7 +37,7 @@ def glow(
     use_threads(threads)
     flow = read_glow(checkpoint, size)
     pictures = drawn_to_check(flow)
-    if not check_flow(flow, pictures).is_good:
+    if not check_flow(flow, pictures, progress=for_stream()).is_good:
         raise UserError(
             f"{checkpoint.name}: the flow is not invertible to rounding error.",
             hint="No certificate would hold with it.",

@@ -3,7 +3,6 @@
 import hashlib
 import math
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,14 @@ from torch import Tensor
 
 from lassi.base.artefact import Artefact, Identity, find_artefact, new_artefact
 from lassi.base.errors import UserError
+from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.data.dataset import Dataset
 from lassi.data.preprocess import dequantise, quantise, to_uint8
 from lassi.flow.glow import Glow
 
 STAGE, VERSION = "flow-check", 1
-LENGTHS = (0.0, 1.0, 2.0, 5.0)
+LENGTHS = (0.0, 1.0, 2.0, 5.0)  # in multiples of a displacement
 PIXEL_BOUND, LATENT_BOUND = 1e-4, 1e-5  # in float32; 1e-10 for both in float64
 FLOAT64_BOUND = 1e-10
 
@@ -75,25 +75,28 @@ class FlowCheck:
 
 @torch.no_grad()
 def check_flow(
-    glow: Glow, images: Tensor, displacements: Tensor | None = None, *, lengths: Sequence[float] = LENGTHS
+    glow: Glow, images: Tensor, displacements: Tensor | None = None, *, progress: Progress = SILENT
 ) -> FlowCheck:
-    """Judge a flow on pictures and along displacements.
+    """Judge a flow on pictures and, :data:`LENGTHS` away from them, along displacements.
 
     Args:
         images: uint8, ``(B, C, H, W)``.
         displacements: ``(n, q)``, such as the directions of attributes; without them only the data are judged.
-        lengths: how many displacements to go, either way.
     """
     if displacements is not None:
         _refuse_unfit(displacements, glow.latent_dim)
     dtype = next(glow.parameters()).dtype
     x = quantise(images)
     bits = glow.bits_per_dim(dequantise(x, stream=Stream(0, "flow/check")).to(dtype)).mean().item()
-    if displacements is None:
-        lengths, displacements = (0.0,), torch.zeros(1, glow.latent_dim)
+    lengths = LENGTHS[:1] if displacements is None else LENGTHS
+    ways = torch.zeros(1, glow.latent_dim) if displacements is None else displacements
     single, double = _copy(glow, torch.float32), _copy(glow, torch.float64)
-    trips = [_round_trip(single, double, x, displacements, length) for length in lengths]
-    return FlowCheck(_bounded(bits), len(images), 0 if lengths == (0.0,) else len(displacements), trips)
+    trips = []
+    with progress.task("checking the flow", len(lengths), "round trips") as task:
+        for length in lengths:
+            trips.append(_round_trip(single, double, x, ways, length))
+            task.advance()
+    return FlowCheck(_bounded(bits), len(images), 0 if displacements is None else len(displacements), trips)
 
 
 def _refuse_unfit(displacements: Tensor, latent_dim: int) -> None:
@@ -138,14 +141,20 @@ def _errors(glow: Glow, x: Tensor, z: Tensor) -> tuple[float, float]:
 
 
 def checked(
-    flow: Artefact, glow: Glow, images: Tensor, displacements: Tensor | None, folder: Path
+    flow: Artefact,
+    glow: Glow,
+    images: Tensor,
+    displacements: Tensor | None,
+    folder: Path,
+    *,
+    progress: Progress = SILENT,
 ) -> tuple[FlowCheck, Artefact]:
     """Judge a flow and keep the report beside it; if it is there already it is read."""
     settings = {"pictures": _hash(images), "displacements": None if displacements is None else _hash(displacements)}
     identity = Identity(STAGE, VERSION, settings, {"flow": flow.content})
     if found := find_artefact(folder, identity):
         return FlowCheck.from_json(found.figures), found
-    check = check_flow(glow, images, displacements)
+    check = check_flow(glow, images, displacements, progress=progress)
     with new_artefact(folder, identity) as draft:
         draft.figures.update(check.as_json())
     return check, Artefact(folder)

@@ -94,15 +94,17 @@ class Step(nn.Module):
     def inverse(self, y: Tensor) -> Tensor:
         """The picture that :meth:`forward` maps to y."""
         w = self.weights(inverse=True)
-        a, b = y.chunk(2, 1)
-        if not self.affine:
-            b = b - _coupling(a, w)
-        else:
-            log_s, t = _coupling(a, w).chunk(2, 1)
-            b = b / F.logsigmoid(log_s + AFFINE_SHIFT).exp() - t
         assert w.unmix is not None
         assert w.unmix_bias is not None
-        return _picture(torch.addmm(w.unmix_bias, torch.cat([_pixels(a), _pixels(b)], 1), w.unmix.T), y)
+        rows, half = _pixels(y), y.shape[1] // 2
+        a = _picture(rows[:, :half].contiguous(), y)
+        if not self.affine:
+            # Unmixing is linear, so what the coupling added is taken off afterwards: nothing is put together again.
+            mixed = torch.addmm(w.unmix_bias, rows, w.unmix.T)
+            return _picture(mixed.addmm_(_pixels(_coupling(a, w)), w.unmix[:, half:].T, alpha=-1), y)
+        log_s, t = _coupling(a, w).chunk(2, 1)
+        b = rows[:, half:] / _pixels(F.logsigmoid(log_s + AFFINE_SHIFT)).exp() - _pixels(t)
+        return _picture(torch.addmm(w.unmix_bias, torch.cat([rows[:, :half], b], 1), w.unmix.T), y)
 
     @torch.no_grad()
     def initialise(self, x: Tensor) -> None:
@@ -162,4 +164,4 @@ def _picture(pixels: Tensor, like: Tensor) -> Tensor:
 def _coupling(a: Tensor, w: StepWeights) -> Tensor:
     h = F.conv2d(a, w.first, w.first_bias, padding=1).relu_()  # (B, hidden, h, w)
     h = torch.addmm(w.middle_bias, _pixels(h), w.middle.T).relu_()  # (B·h·w, hidden)
-    return F.conv2d(_picture(h, a), w.last, padding=1) + w.last_offset
+    return F.conv2d(_picture(h, a), w.last, padding=1).add_(w.last_offset)

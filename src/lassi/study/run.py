@@ -26,11 +26,13 @@ def run_recipe(
     dataset = open_data(recipe)
     write_whole(out / "recipe.json", recipe.model_dump_json(indent=1).encode())
     flow = _flow(recipe, dataset, out, threads, device, progress)
-    check, report = checked(flow, load_glow(flow.folder), pictures_to_check(dataset), None, out / "flow-check")
+    check, report = checked(
+        flow, load_glow(flow.folder), pictures_to_check(dataset), None, out / "flow-check", progress=progress
+    )
     if not check.is_good:
         raise UserError(
             f"The flow in '{flow.folder}' is not invertible to rounding error, so no certificate would hold with it.",
-            hint="Train it again with a lower learning rate, or in float64 look for what is wrong.",
+            hint="Train it again with a lower learning rate.",
         )
     return {"flow": flow.folder, "flow-check": report.folder}
 
