@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lassi.similarity.attributes import attribute_directions
     from lassi.similarity.sets import SimilaritySet
     from lassi.study.recipe import Recipe
-    from lassi.study.run import run_recipe
+    from lassi.study.stages import run_recipe
 
 __all__ = [
     "Classifier",
@@ -38,7 +38,7 @@ _HOMES = {
     "Recipe": "lassi.study.recipe",
     "UserError": "lassi.base.errors",
     "open_dataset": "lassi.data.registry",
-    "run_recipe": "lassi.study.run",
+    "run_recipe": "lassi.study.stages",
 }
 
 

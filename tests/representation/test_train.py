@@ -54,7 +54,7 @@ def spread(folder: Path) -> float:
 def accuracy(folder: Path) -> float:
     """Of the nearest class mean of R, which any representation that tells the label allows."""
     r = load_representation(folder)
-    of_train, of_valid = (represent(r, torch.from_numpy(people.z)) for people in (TRAIN, VALID))
+    of_train, of_valid = (represent(r, people.z) for people in (TRAIN, VALID))
     means = torch.stack([of_train[torch.from_numpy(TRAIN.labels == label)].mean(0) for label in (0, 1)])
     return (torch.cdist(of_valid, means).argmin(1).numpy() == VALID.labels).mean()
 

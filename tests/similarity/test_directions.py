@@ -12,8 +12,8 @@ from lassi.similarity.directions import (
     class_moments,
     decorrelated,
     discovered,
+    first_to_last,
     hyperplane,
-    mean_difference,
     pairs,
     perpendicular,
 )
@@ -43,10 +43,10 @@ def test_moments_are_those_of_numpy(classes: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_mean_difference_finds_the_classes_and_knows_how_sure_it_is(seed: int) -> None:
+def test_the_first_to_last_finds_the_classes_and_knows_how_sure_it_is(seed: int) -> None:
     z, labels, means = gaussians(4000, 2, seed)
     moments = class_moments(z, labels, 2, attribute="x")
-    a = mean_difference(moments)[:, 0].double()
+    a = first_to_last(moments)[:, 0].double()
     truth = torch.from_numpy(means[1] - means[0])
     expected_error = np.sqrt(Q * 4 / 4000) / truth.norm().item()
     assert moments.relative_error(0, 1) == pytest.approx(expected_error, rel=0.1)

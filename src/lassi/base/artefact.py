@@ -41,6 +41,11 @@ def digest(content: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def array_hash(array: NDArray[Any]) -> str:
+    """A hash of the numbers in an array, in their order and of their type."""
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
 @dataclass(frozen=True)
 class Identity:
     """What an artefact is made of.

@@ -15,7 +15,7 @@ def add_to(app: typer.Typer) -> None:
 def run(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A shipped recipe's name, or a TOML file.")],
     out: Annotated[Path | None, typer.Option("--out", help="The run's folder.", show_default="runs/RECIPE")] = None,
-    until: Annotated[str, typer.Option("--until", metavar="STAGE", help="The last stage to run.")] = "flow",
+    until: Annotated[str, typer.Option("--until", metavar="STAGE", help="The last stage to run.")] = "classifier",
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated.")
     ] = None,
@@ -27,19 +27,16 @@ def run(
 
     Examples: lassi run shapes --until flow · lassi run celeba-32 --set data.root=~/celeba
     """
-    from lassi.base.errors import unknown
     from lassi.base.progress import for_stream
     from lassi.study.recipe import load_recipe
-    from lassi.study.run import STAGES, run_recipe
+    from lassi.study.stages import run_recipe
 
-    if until not in STAGES:
-        raise unknown("stage", until, STAGES)
     settings = load_recipe(recipe, changes or ())
     out = out or Path("runs") / Path(recipe).stem
-    folders = run_recipe(settings, out, threads=threads, device=device, progress=for_stream())
+    written = run_recipe(settings, out, until=until, threads=threads, device=device, progress=for_stream())
     if as_json:
-        return print_json({stage: str(folder) for stage, folder in folders.items()})
-    for folder in folders.values():
-        typer.echo(f"wrote {folder}")
-    typer.echo(f"Next: lassi flow check {out} · lassi flow sample {out}")
+        return print_json({"written": [str(path) for path in written]})
+    for path in written:
+        typer.echo(f"wrote {path}")
+    typer.echo(f"Next: lassi flow sample {out} · lassi directions {out} · lassi show {out}")
     return None

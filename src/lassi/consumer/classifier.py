@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lassi.base.artefact import Artefact, Identity, find_artefact, new_artefact
+from lassi.base.artefact import Artefact, Identity, array_hash, find_artefact, new_artefact
 from lassi.base.batches import Batches
 from lassi.base.errors import UserError
 from lassi.base.modules import fill, tensors_hash
@@ -128,6 +128,7 @@ def train_classifier(
         "hidden": list(settings.hidden),
         "num_classes": num_classes,
         "dim": train_set.r.shape[1],
+        "labels": array_hash(train_set.labels.cpu().numpy()),
     }
     identity = Identity(STAGE, VERSION, described, dict(parents), seed)
     if found := find_artefact(folder, identity):

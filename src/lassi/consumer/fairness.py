@@ -28,7 +28,8 @@ def fair_on_points(
     """Whether all points of each person's similarity set get the person's own class, ``(people,)``, bool.
 
     Args:
-        classify: latents ``(B, q)`` to classes ``(B,)``; for a classifier F of images, z ↦ F(D(z)).
+        classify: latents ``(B, q)`` to classes ``(B,)``; for a classifier F of images, z ↦ F(D(z)). For several
+            classifiers at once ``(B, M)``, and ``(people, M)`` is returned.
         z: the people's latents, ``(people, q)``.
         points: t along the original directions, ``(points, n)``: ``similar.grid()`` or ``similar.end_points()``.
     """
@@ -36,11 +37,11 @@ def fair_on_points(
     def judge(rows: range) -> Tensor:
         some = z[rows.start : rows.stop]
         own = _part(similar, rows).move_along(some, points)  # (B, points, q)
-        there = classify(own.flatten(0, 1)).view(len(some), len(points))
-        return (there == classify(some)[:, None]).all(1)
+        there, here = classify(own.flatten(0, 1)), classify(some)
+        return (there.view(len(some), len(points), *here.shape[1:]) == here[:, None]).all(1)
 
     judged = map_chunks(judge, len(z), chunk=chunk, what="trying similar people", unit="people", progress=progress)
-    return torch.cat([torch.zeros(0, dtype=torch.bool), *judged])
+    return torch.cat(list(judged)) if len(z) else torch.zeros(0, dtype=torch.bool)
 
 
 def _part(similar: SimilaritySet, rows: range) -> SimilaritySet:

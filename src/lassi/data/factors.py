@@ -33,6 +33,7 @@ FACTORS: Mapping[str, Attribute] = MappingProxyType(
     }
 )
 COUNTS = tuple(len(factor.values) for factor in FACTORS.values())
+ORIENTATION = "orientation"  # the factor in which similar people differ
 NUM_ORIENTATIONS = COUNTS[-1]
 NUM_COMBINATIONS = int(np.prod(COUNTS))
 NUM_SCENES = NUM_COMBINATIONS // NUM_ORIENTATIONS

@@ -1,6 +1,5 @@
 """The latent cache: z = E(x) of many people, computed once, on disk, mapped into memory."""
 
-import hashlib
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lassi.base.artefact import Artefact, Identity, find_artefact, new_artefact
+from lassi.base.artefact import Artefact, Identity, array_hash, find_artefact, new_artefact
 from lassi.base.engine import map_chunks
 from lassi.base.errors import UserError
 from lassi.base.files import cache_folder
@@ -79,7 +78,7 @@ def latents(
     identity = Identity(
         "latents",
         VERSION,
-        {"people": hashlib.sha256(people.tobytes()).hexdigest(), "count": len(people)},
+        {"people": array_hash(people), "count": len(people)},
         {"data": dataset.identify(progress), "flow": flow},
     )
     folder = folder or cache_folder() / "latents" / identity.fingerprint[:32]

@@ -39,6 +39,16 @@ def flip(x: Tensor, *, stream: Stream) -> Tensor:
     return torch.where(mirrored[:, None, None, None], x.flip(-1), x)
 
 
+def outside_range(x: Tensor) -> Tensor:
+    """Which values of decoded pictures no picture of the data has, and are cut off where they are shown; bool.
+
+    >>> outside_range(torch.tensor([-0.6, -0.5, 0.0, 0.499, 0.5])).tolist()
+    [True, False, False, False, True]
+    """
+    rounding = 1e-6
+    return (x < -0.5 - rounding) | (x >= 0.5)
+
+
 def to_uint8(x: Tensor) -> Tensor:
     """Pictures to look at, from what a flow decodes; values outside the valid range are clipped.
 

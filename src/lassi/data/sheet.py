@@ -18,18 +18,28 @@ LEAST_TILE = 72  # pixels; smaller pictures are enlarged, pixel by pixel
 
 
 def contact_sheet(
-    pictures: NDArray[np.uint8], *, rows: Sequence[str] = (), columns: Sequence[str] = (), title: str = ""
+    pictures: NDArray[np.uint8],
+    *,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    title: str = "",
+    notes: Sequence[Sequence[str]] = (),
 ) -> Image.Image:
-    """One picture of ``pictures (rows, columns, 3, H, W)``, with names for the rows and columns."""
+    """One picture of ``pictures (rows, columns, 3, H, W)``, with names for the rows and columns.
+
+    Args:
+        notes: a few words under each picture, by rows and columns.
+    """
     num_rows, num_columns, channels, height, width = pictures.shape
     if channels == 1:
         pictures = pictures.repeat(3, axis=2)
     zoom = max(1, -(-LEAST_TILE // width))
     tile_h, tile_w = height * zoom, width * zoom
-    font, heading = ImageFont.load_default(13), ImageFont.load_default(17)
+    small, font, heading = (ImageFont.load_default(points) for points in (11, 13, 17))
     left = GAP + max((int(font.getlength(row)) + 10 for row in rows), default=0)
     top = GAP + (30 if title else 0) + (20 if columns else 0)
-    size = (left + num_columns * (tile_w + GAP), top + num_rows * (tile_h + GAP))
+    pitch = tile_h + GAP + (14 if notes else 0)
+    size = (left + num_columns * (tile_w + GAP), top + num_rows * pitch)
     sheet = Image.new("RGB", size, "white")
     draw = ImageDraw.Draw(sheet)
     draw.text((left, 4), title, "black", heading)
@@ -37,12 +47,15 @@ def contact_sheet(
         x = left + c * (tile_w + GAP) + tile_w / 2
         draw.text((x, top - 6), column, "black", font, anchor="ms")
     for r in range(num_rows):
-        y = top + r * (tile_h + GAP)
+        y = top + r * pitch
         if rows:
             draw.text((left - 8, y + tile_h / 2), rows[r], "black", font, anchor="rm")
         for c in range(num_columns):
             tile = Image.fromarray(np.ascontiguousarray(pictures[r, c].transpose(1, 2, 0)))
-            sheet.paste(tile.resize((tile_w, tile_h), Image.Resampling.NEAREST), (left + c * (tile_w + GAP), y))
+            x = left + c * (tile_w + GAP)
+            sheet.paste(tile.resize((tile_w, tile_h), Image.Resampling.NEAREST), (x, y))
+            if notes:
+                draw.text((x + tile_w / 2, y + tile_h + 11), notes[r][c], "#a00000", small, anchor="ms")
     return sheet
 
 

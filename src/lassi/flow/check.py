@@ -1,6 +1,5 @@
 """Is a flow invertible, here and where the certificates will go?"""
 
-import hashlib
 import math
 import sys
 from dataclasses import asdict, dataclass
@@ -11,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lassi.base.artefact import Artefact, Identity, find_artefact, new_artefact
+from lassi.base.artefact import Artefact, Identity, array_hash, find_artefact, new_artefact
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.data.dataset import Dataset
-from lassi.data.preprocess import dequantise, quantise, to_uint8
+from lassi.data.preprocess import dequantise, outside_range, quantise, to_uint8
 from lassi.flow.glow import Glow
 
 STAGE, VERSION = "flow-check", 1
@@ -128,7 +127,7 @@ def _round_trip(single: Glow, double: Glow, x: Tensor, displacements: Tensor, le
     moved = double.decode(z)  # x itself at length 0
     pixels, latents = _errors(single, moved.float(), z.float())
     pixels64, latents64 = _errors(double, moved, z)
-    outside = ((moved < -0.5 - 1e-6) | (moved >= 0.5)).double().mean().item()
+    outside = outside_range(moved).double().mean().item()
     return RoundTrip(
         length, _bounded(pixels), _bounded(latents), _bounded(pixels64), _bounded(latents64), _bounded(outside)
     )
@@ -150,7 +149,10 @@ def checked(
     progress: Progress = SILENT,
 ) -> tuple[FlowCheck, Artefact]:
     """Judge a flow and keep the report beside it; if it is there already it is read."""
-    settings = {"pictures": _hash(images), "displacements": None if displacements is None else _hash(displacements)}
+    settings = {
+        "pictures": array_hash(images.numpy()),
+        "displacements": None if displacements is None else array_hash(displacements.numpy()),
+    }
     identity = Identity(STAGE, VERSION, settings, {"flow": flow.content})
     if found := find_artefact(folder, identity):
         return FlowCheck.from_json(found.figures), found
@@ -158,10 +160,6 @@ def checked(
     with new_artefact(folder, identity) as draft:
         draft.figures.update(check.as_json())
     return check, Artefact(folder)
-
-
-def _hash(tensor: Tensor) -> str:
-    return hashlib.sha256(tensor.contiguous().numpy().tobytes()).hexdigest()
 
 
 def read_displacements(path: Path) -> Tensor:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from lassi.base.artefact import Artefact, Identity, find_artefact, new_artefact
+from lassi.base.artefact import Artefact, Identity, array_hash, find_artefact, new_artefact
 from lassi.base.batches import Batches
 from lassi.base.checkpoint import Checkpoints
+from lassi.base.devices import usable
 from lassi.base.engine import chunks
 from lassi.base.errors import UserError
 from lassi.base.modules import fill, tensors_hash
@@ -69,7 +71,9 @@ class ProducerTrainee:
     ) -> None:
         self.model, self.batch = model, settings.batch
         self._train, self._valid = train_set, valid_set
-        self._similar, self._objective, self._stream = similar, settings.objective, stream
+        device = next(model.parameters()).device
+        self._similar = None if similar is None else similar.to(device)
+        self._objective, self._stream = settings.objective, stream
         self.batches = Batches(len(train_set.labels), settings.batch, stream=stream.child("order"))
 
     def loss(self, step: int) -> Tensor:
@@ -108,6 +112,7 @@ def train_representation(
     parents: Mapping[str, str],
     seed: int,
     threads: int | None = None,
+    device: str = "cpu",
     progress: Progress = SILENT,
 ) -> Artefact:
     """Train a representation and leave it in ``folder``; resumes, and does nothing if it is there.
@@ -123,6 +128,7 @@ def train_representation(
     if objective.lambda1 and len(np.unique(train_set.labels)) < 2:
         raise UserError("All training people have the same target.", hint="Choose a target that varies.")
     described = asdict(settings) | {"widths": list(settings.widths), "num_classes": num_classes}
+    described |= {"labels": array_hash(train_set.labels), "valid_labels": array_hash(valid_set.labels)}
     if similar is not None:
         described["radius"] = similar.radius
     identity = Identity(STAGE, VERSION, described, dict(parents), seed)
@@ -133,7 +139,7 @@ def train_representation(
     stream = Stream(seed, "representation")
     r = Representation(train_set.z.shape[1], settings.widths, stream=stream.child("weights"))
     model = Producer(r, num_classes, reconstructs=objective.lambda3 > 0, stream=stream.child("helpers"))
-    trainee = ProducerTrainee(model, train_set, valid_set, similar, settings, stream)
+    trainee = ProducerTrainee(model.to(usable(device)), train_set, valid_set, similar, settings, stream)
     epoch = trainee.batches.per_epoch
     schedule = TrainSettings(
         settings.epochs * epoch, settings.learning_rate, decay=settings.decay, validate_every=epoch
@@ -178,7 +184,9 @@ def load_representation(folder: Path) -> Representation:
 
 
 @torch.no_grad()
-def represent(r: Representation, z: Tensor, *, chunk: int = CHUNK) -> Tensor:
-    """R(z) of many people, ``(people, k)``, in evaluation mode."""
+def represent(r: Representation, z: NDArray[np.float32], *, chunk: int = CHUNK) -> Tensor:
+    """R(z) of many people, ``(people, k)``, in evaluation mode; the latents may be a memory map of any length."""
     folded = r.folded()
-    return torch.cat([folded(z[part.start : part.stop]) for part in chunks(len(z), chunk)])
+    like = folded.biases[0]
+    parts = (torch.from_numpy(np.array(z[rows.start : rows.stop])).to(like) for rows in chunks(len(z), chunk))
+    return torch.cat([folded(part) for part in parts])

@@ -13,7 +13,7 @@ from lassi.base.artefact import Artefact, Identity, find_artefact, new_artefact
 from lassi.base.errors import UserError, unknown
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
-from lassi.data.dataset import Integers
+from lassi.data.dataset import Dataset, Integers
 from lassi.data.latents import Latents
 from lassi.similarity.directions import (
     CHUNK,
@@ -21,15 +21,17 @@ from lassi.similarity.directions import (
     class_moments,
     decorrelated,
     discovered,
+    first_to_last,
     hyperplane,
-    mean_difference,
     pairs,
+    pairs_of,
     perpendicular,
 )
 from lassi.similarity.sets import SimilaritySet
 
 STAGE, VERSION = "directions", 1
-METHODS = ("mean-difference", "pairs", "perpendicular", "decorrelated", "discovered")
+METHODS = ("mean-difference", "pairs", "first-to-last", "perpendicular", "decorrelated", "discovered")
+OF_MANY_VALUES = ("pairs", "first-to-last")
 NEED_TARGET = ("decorrelated", "discovered")
 RARE = 200  # positives; fewer make a direction uncertain
 
@@ -46,6 +48,7 @@ class Directions:
             telling the classes by the place along each vector), ``correlations`` of that place with all other
             attributes, and for means ``relative_error``, about the angle in radians by which chance may have turned a
             vector.
+        content: of the artefact that holds them.
     """
 
     vectors: Tensor
@@ -53,6 +56,7 @@ class Directions:
     method: str
     flow: str
     figures: dict[str, Any]
+    content: str = ""
 
     def similar(self, radius: float, *, flow: str) -> SimilaritySet:
         """The similarity set of a radius, in the latent space of a flow; directions of another flow are refused."""
@@ -83,11 +87,12 @@ def attribute_directions(
     """Compute the directions of an attribute from the training people, judge them on held-out ones, and keep them.
 
     Args:
-        method: one of :data:`METHODS`; ``pairs`` is for attributes of many values, the others are for binary ones.
+        method: one of :data:`METHODS`; ``pairs`` and ``first-to-last`` are for attributes of many values, the others
+            for binary ones.
         target: the attribute that a classifier is to tell, for the methods that keep clear of it.
         decode, classify: for ``discovered``: latents to pictures, and pictures to the target's probability.
     """
-    _refuse_unfit(attribute, train, method, target)
+    refuse_unfit(attribute, train.dataset, method, target)
     settings = {"attribute": attribute, "method": method, "target": target}
     flow = train.artefact.identity.parents["flow"]
     identity = Identity(
@@ -98,7 +103,7 @@ def attribute_directions(
         vectors, figures = _compute(attribute, train, valid, method, target, decode, classify, stream, progress)
         with new_artefact(folder, identity) as draft:
             draft.write_tensors({"vectors": vectors})
-            draft.figures.update(figures | judge(vectors, attribute, train, valid))
+            draft.figures.update(figures | judge(vectors, attribute, method, train, valid))
     return load_directions(folder)
 
 
@@ -114,26 +119,33 @@ def load_directions(folder: Path) -> Directions:
         settings["method"],
         artefact.identity.parents["flow"],
         artefact.figures,
+        artefact.content,
     )
 
 
-def _refuse_unfit(attribute: str, train: Latents, method: str, target: str | None) -> None:
+def refuse_unfit(attribute: str, dataset: Dataset, method: str, target: str | None) -> None:
+    """Refuse what cannot have directions, before anything is computed."""
     if method not in METHODS:
         raise unknown("kind of directions called", method, METHODS)
-    described = train.dataset.attribute(attribute)
-    if method != "pairs" and not described.is_binary:
+    described = dataset.attribute(attribute)
+    if method not in OF_MANY_VALUES and not described.is_binary:
         raise UserError(
             f"'{attribute}' has {len(described.values)} values, but {method} directions are of binary attributes.",
-            hint=f"Choose pairs, or one value: '{attribute}={described.values[0]}'.",
+            hint=f"Choose pairs, first-to-last, or one value: '{attribute}={described.values[0]}'.",
         )
     if method in NEED_TARGET and target is None:
         raise UserError(f"{method} directions keep clear of a target, and none was given.", hint="Name the target.")
     if target is not None:
-        train.dataset.attribute(target)
+        dataset.attribute(target)
         if target == attribute:
             raise UserError(
                 f"'{target}' is both the target and the sensitive attribute.", hint="Choose two attributes."
             )
+
+
+def simplest_kind(dataset: Dataset, attribute: str) -> str:
+    """The kind of directions that is one vector for this attribute and needs nothing else."""
+    return "mean-difference" if dataset.attribute(attribute).is_binary else "first-to-last"
 
 
 def _compute(
@@ -152,10 +164,10 @@ def _compute(
         sets = train.labelled(name), valid.labelled(name)
         return hyperplane(*sets, stream=stream.child(name), what=what, progress=progress)
 
-    if method in ("mean-difference", "pairs"):
+    if method in ("mean-difference", *OF_MANY_VALUES):
         labels, values = train.labelled(attribute).labels, train.dataset.attribute(attribute).values
         moments = class_moments(train.z, labels, len(values), attribute=attribute, progress=progress)
-        vectors = mean_difference(moments) if method == "mean-difference" else pairs(moments)
+        vectors = pairs(moments) if method == "pairs" else first_to_last(moments)
         return vectors, {"relative_error": moments.relative_error(0, len(values) - 1)}
     if method == "perpendicular":
         return perpendicular(plane(attribute)), {}
@@ -168,14 +180,14 @@ def _compute(
     return found, {}
 
 
-def judge(vectors: Tensor, attribute: str, train: Latents, valid: Latents) -> dict[str, Any]:
+def judge(vectors: Tensor, attribute: str, method: str, train: Latents, valid: Latents) -> dict[str, Any]:
     """What a regulator must know of directions; see :class:`Directions`."""
     units = (vectors / vectors.norm(dim=0)).double().numpy()
     places = {"train": _places(train.z, units), "valid": _places(valid.z, units)}  # (people, n)
     labels = {"train": train.labelled(attribute).labels, "valid": valid.labelled(attribute).labels}
     values = train.dataset.attribute(attribute).values
     counts = np.bincount(labels["train"], minlength=len(values))
-    ends = _ends(len(values), vectors.shape[1])
+    ends = ends_of(method, len(values), vectors.shape[1])
     middle = places["valid"].mean(1)
     return {
         "norms": vectors.norm(dim=0).tolist(),
@@ -198,12 +210,9 @@ def _places(z: NDArray[np.float32], units: NDArray[np.float64]) -> NDArray[np.fl
     return np.concatenate([z[start : start + CHUNK].astype(np.float64) @ units for start in range(0, len(z), CHUNK)])
 
 
-def _ends(num_values: int, count: int) -> list[tuple[int, int]]:
-    """Between which values each vector leads, in the order of :func:`pairs`."""
-    if num_values == 2:
-        return [(0, 1)] * count
-    last = num_values - 1
-    return [(i, j) for i in range(num_values) if i < last / 2 for j in range(num_values) if j > last / 2]
+def ends_of(method: str, num_values: int, count: int) -> list[tuple[int, int]]:
+    """Between which values each vector leads."""
+    return pairs_of(num_values) if method == "pairs" else [(0, num_values - 1)] * count
 
 
 def _probe(

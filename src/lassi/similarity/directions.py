@@ -80,18 +80,27 @@ def class_moments(
     return ClassMoments(counts, means + shift, variances)
 
 
-def mean_difference(moments: ClassMoments) -> Tensor:
-    """Mean latent of the positives minus that of the negatives, ``(q, 1)``. (Kingma and Dhariwal, 2018.)"""
-    assert len(moments.counts) == 2, "the attribute is binary"
-    return moments.difference(0, 1)[:, None].float()
+def first_to_last(moments: ClassMoments) -> Tensor:
+    """Mean latent of the last class minus that of the first, ``(q, 1)``.
+
+    For a binary attribute, the positives' minus the negatives': the mean difference. (Kingma and Dhariwal, 2018.)
+    """
+    return moments.difference(0, len(moments.counts) - 1)[:, None].float()
 
 
 def pairs(moments: ClassMoments) -> Tensor:
     """For all values i below and j above the middle one, mean of j minus mean of i; ``(q, n)``. [Paper, App. F]"""
-    last = len(moments.counts) - 1
-    below = [i for i in range(last + 1) if i < last / 2]
-    above = [j for j in range(last + 1) if j > last / 2]
-    return torch.stack([moments.difference(i, j) for i in below for j in above], 1).float()
+    return torch.stack([moments.difference(i, j) for i, j in pairs_of(len(moments.counts))], 1).float()
+
+
+def pairs_of(num_values: int) -> list[tuple[int, int]]:
+    """The values that the vectors of :func:`pairs` lead between.
+
+    >>> pairs_of(5)
+    [(0, 3), (0, 4), (1, 3), (1, 4)]
+    """
+    values, last = range(num_values), num_values - 1
+    return [(i, j) for i in values if i < last / 2 for j in values if j > last / 2]
 
 
 class _Hyperplane:

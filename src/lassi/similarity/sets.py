@@ -40,6 +40,10 @@ class SimilaritySet:
         if (self.directions.norm(dim=-2) == 0).any():
             raise UserError("A direction is zero, so nobody differs along it.", hint="Leave it out.")
 
+    def to(self, device: torch.device) -> "SimilaritySet":
+        """The same set with its directions on another device."""
+        return self if self.directions.device == device else SimilaritySet(self.directions.to(device), self.radius)
+
     @property
     def is_shared(self) -> bool:
         """Whether the directions are the same for everybody; smoothed certificates need that."""

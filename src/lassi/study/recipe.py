@@ -5,64 +5,24 @@ import tomllib
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Self, get_type_hints
+from typing import Any, Self, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
 from lassi.base.errors import UserError, unknown
-from lassi.data.registry import KNOWN
 from lassi.data.tables import read_text
 from lassi.flow.glow import GlowSettings
-from lassi.flow.train import FlowTraining
-
-
-class Table(BaseModel):
-    """A table of a recipe: frozen, of the right types, without unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class DataTable(Table):
-    """Which pictures.
-
-    Args:
-        name: of the dataset.
-        size: the working resolution.
-        root: the folder of its files, where they are not in the usual place.
-    """
-
-    name: str
-    size: int
-    root: str | None = None
-
-    @model_validator(mode="after")
-    def _known(self) -> Self:
-        if self.name not in KNOWN:
-            raise unknown("dataset", self.name, KNOWN)
-        return self
-
-
-class FlowTable(Table):
-    """The generative model: its shape, and how it is trained."""
-
-    levels: int
-    flows: int
-    channels: int
-    coupling: str = "additive"
-    mixing: str = "lu"
-    train: FlowTraining
-
-
-class RunTable(Table):
-    """Seeds of the repetitions; what is shared by all uses the first."""
-
-    seeds: list[int] = [42]
-
-    @model_validator(mode="after")
-    def _some(self) -> Self:
-        if not self.seeds:
-            raise UserError("The recipe has no seed.", hint="Give at least one: seeds = [42].")
-        return self
+from lassi.representation.objective import Objective
+from lassi.study.tables import (
+    BaselinesTable,
+    ClassifierTable,
+    DataTable,
+    ExperimentTable,
+    FlowTable,
+    RepresentationTable,
+    RunTable,
+    Table,
+)
 
 
 class Recipe(Table):
@@ -70,11 +30,19 @@ class Recipe(Table):
 
     data: DataTable
     flow: FlowTable
+    representation: RepresentationTable = RepresentationTable()
+    classifier: ClassifierTable = ClassifierTable()
+    baselines: BaselinesTable = BaselinesTable()
+    experiment: tuple[ExperimentTable, ...] = ()
     run: RunTable = RunTable()
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         self.glow_settings()
+        self.baselines.training()
+        self.classifier.consumption(0.0)
+        for experiment in self.experiment:
+            self.representation.production(Objective(), experiment.epochs)
         return self
 
     @classmethod
@@ -140,11 +108,28 @@ def _apply(content: dict[str, Any], change: str) -> None:
     except tomllib.TOMLDecodeError:
         value = text
     *tables, last = key.split(".")
+    place: Any = content
     for table in tables:
-        content = content.setdefault(table, {})
-        if not isinstance(content, dict):
-            raise UserError(f"The change '{change}' goes into '{table}', which is no table.", hint="Check the key.")
-    content[last] = value
+        place = _inside(place, table, change)
+    if isinstance(place, list):
+        raise UserError(f"The change '{change}' replaces one of several tables.", hint="Name a key in it.")
+    place[last] = value
+
+
+def _inside(place: Any, name: str, change: str) -> Any:
+    """A table in a table, made if it is not there, or one of a list of tables, counted from 0."""
+    if isinstance(place, list):
+        if not name.isdigit() or int(name) >= len(place):
+            raise UserError(
+                f"The change '{change}' goes into '{name}' of {len(place)} tables.",
+                hint=f"Choose one from 0 to {len(place) - 1}.",
+            )
+        inside = place[int(name)]
+    else:
+        inside = place.setdefault(name, {})
+    if not isinstance(inside, dict | list):
+        raise UserError(f"The change '{change}' goes into '{name}', which is no table.", hint="Check the key.")
+    return inside
 
 
 def _told(called: str, error: ValidationError) -> UserError:
@@ -166,5 +151,12 @@ def _keys(tables: Sequence[str]) -> list[str]:
     """The keys that a table of a recipe may have."""
     table: Any = Recipe
     for name in tables:
-        table = get_type_hints(table)[name]
+        if not name.isdigit():
+            table = _table_in(get_type_hints(table)[name])
     return [name for name in get_type_hints(table) if not name.startswith("_") and name != "model_config"]
+
+
+def _table_in(hint: Any) -> Any:
+    """The table itself, from the type of a key that holds one, several or perhaps none."""
+    inner = [argument for argument in get_args(hint) if argument not in (type(None), Ellipsis)]
+    return inner[0] if inner else hint

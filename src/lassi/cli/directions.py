@@ -1,0 +1,142 @@
+"""``lassi directions`` and ``lassi show``: who counts as similar."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lassi.cli.command import Json, Seed, Threads, command, print_json, print_table
+
+if TYPE_CHECKING:
+    from lassi.study.compare import About
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+Attributes = Annotated[
+    list[str] | None,
+    typer.Option("--attribute", help="An attribute; may be repeated.", show_default="the recipe's"),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", help="A kind of directions; may be repeated.", show_default="the recipe's"),
+]
+Radius = Annotated[float, typer.Option("--radius", help="ε, in multiples of a direction.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "directions")(directions)
+    command(app, "show")(show)
+
+
+def directions(
+    run: RunFolder,
+    attributes: Attributes = None,
+    kinds: Kinds = None,
+    radius: Radius = 1.0,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """List and compare directions: how long, how sure, how well they tell the attribute, and what else they change.
+
+    Those that are not there yet are computed. Examples: lassi directions runs/celeba-32 ·
+    lassi directions runs/celeba-32 --attribute Young --kind mean-difference --kind perpendicular
+    """
+    from dataclasses import asdict
+
+    from lassi.base.progress import for_stream
+    from lassi.base.threads import use_threads
+    from lassi.data.factors import ORIENTATION
+    from lassi.study.compare import about, chosen_directions, comparison
+    from lassi.study.run import Run
+    from lassi.study.truth import truth_figures
+
+    use_threads(threads)
+    opened = Run.open(run, threads=threads, progress=for_stream())
+    found = chosen_directions(opened, attributes or (), kinds or ())
+    summary, cosines = [about(directions) for directions in found], comparison(found)
+    truth = [
+        truth_figures(opened, directions, radius, progress=for_stream())
+        for directions in found
+        if opened.has_truth and directions.attribute == ORIENTATION
+    ]
+    if as_json:
+        return print_json({"directions": [asdict(a) for a in summary], "cosines": cosines, "truth": truth})
+    _print_about(summary)
+    if cosines:
+        typer.echo("\nCosines; between several vectors, the largest:")
+        cells = [[pair["one"], pair["other"], f"{pair['cosine']:+.3f}"] for pair in cosines]
+        print_table(["one", "other", "cosine"], cells, right=["cosine"])
+    _print_truth(truth)
+    return None
+
+
+def _print_about(summary: "Sequence[About]") -> None:
+    columns = ["attribute", "kind", "vectors", "length", "rarest class", "tells", "may be off by", "also changes"]
+    rows = [
+        [
+            a.attribute,
+            a.method,
+            str(a.vectors),
+            f"{a.norm:.2f}",
+            f"{a.least_class:,}" + (" (rare)" if a.is_rare else ""),
+            "" if a.probe is None else f"{a.probe:.1%}",
+            "" if a.relative_error is None else f"{a.relative_error:.2f} rad",
+            ", ".join(f"{name} {value:+.2f}" for name, value in list(a.also_changes.items())[:4]),
+        ]
+        for a in summary
+    ]
+    print_table(columns, rows, right=columns[2:7])
+
+
+def _print_truth(truth: list[dict[str, Any]]) -> None:
+    for figures in truth:
+        covered, steps = figures["coverage"], figures["step_error"]
+        typer.echo(
+            f"\nTrue pairs, {figures['directions']} at radius {figures['radius']:g} ({covered['pairs']:,} pairs, 95% "
+            "intervals over scenes):"
+        )
+        rows = [
+            ["coverage of the set", *_interval(covered["of_set"])],
+            ["coverage of its span", *_interval(covered["of_span"])],
+            ["reach: best t within the radius", *_interval(covered["reach"])],
+            ["step error, latent", *_interval(steps["latent"])],
+            ["step error, pixels", *_interval(steps["pixels"])],
+        ]
+        print_table(["figure", "mean", "interval"], rows, right=["mean", "interval"])
+
+
+def _interval(estimate: dict[str, float]) -> list[str]:
+    return [f"{estimate['mean']:.3f}", f"{estimate['low']:.3f} to {estimate['high']:.3f}"]
+
+
+def show(
+    run: RunFolder,
+    attributes: Attributes = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="A kind of directions.", show_default="one vector")] = None,
+    radius: Radius = 1.0,
+    count: Annotated[int, typer.Option("--count", min=1, help="People, or scenes, to show.")] = 6,
+    columns: Annotated[int, typer.Option("--columns", help="Values of t, the original in the middle.")] = 9,
+    out: Annotated[Path, typer.Option("--out", help="The PNG file to write.")] = Path("similar.png"),
+    seed: Seed = 0,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Draw similar people: a row a person, a column a t, several attributes moving together.
+
+    Where the truth is known (orientation of shapes), the true people above and the steps along the direction below.
+    Examples: lassi show runs/shapes · lassi show runs/celeba-32 --attribute Young --attribute Pale_Skin
+    """
+    from lassi.base.progress import for_stream
+    from lassi.base.threads import use_threads
+    from lassi.data.sheet import save_sheet
+    from lassi.study.run import Run
+    from lassi.study.show import draw_sheet
+
+    use_threads(threads)
+    opened = Run.open(run, threads=threads, progress=for_stream())
+    sheet = draw_sheet(opened, attributes or (), kind, radius=radius, count=count, columns=columns, seed=seed)
+    path = save_sheet(sheet, out)
+    if as_json:
+        print_json({"sheet": str(path)})
+    else:
+        typer.echo(f"wrote {path}")

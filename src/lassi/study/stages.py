@@ -1,0 +1,78 @@
+"""Running a recipe, stage by stage; what is there already is not made again."""
+
+from pathlib import Path
+
+import numpy as np
+
+from lassi.base.errors import UserError, unknown
+from lassi.base.progress import SILENT, Progress
+from lassi.data.factors import FactorDataset
+from lassi.similarity.attributes import refuse_unfit
+from lassi.study.recipe import Recipe
+from lassi.study.results import results_of, write_results
+from lassi.study.run import Run
+
+STAGES = ("flow", "directions", "representation", "classifier")
+
+
+def run_recipe(
+    recipe: Recipe,
+    out: Path,
+    *,
+    until: str = STAGES[-1],
+    threads: int | None = None,
+    device: str = "cpu",
+    progress: Progress = SILENT,
+) -> list[Path]:
+    """Run the stages of a recipe into the folder ``out``; returns what was written, or was there already."""
+    if until not in STAGES:
+        raise unknown("stage", until, STAGES)
+    run = Run(recipe, out, threads=threads, device=device, progress=progress)
+    refuse_impossible(run)
+    run.keep_recipe()
+    wanted = STAGES[: STAGES.index(until) + 1]
+    written = [run.flow.folder, run.check_flow().folder]
+    if not recipe.experiment:
+        return written
+    if "directions" in wanted:
+        for experiment in recipe.experiment:
+            for sensitive in experiment.sensitive:
+                run.similar(experiment, tuple(sensitive))
+        written += [out / "latents", out / "directions"]
+    if "representation" in wanted:
+        for cell in run.cells:
+            run.representation(cell.production)
+        written.append(out / "representation")
+    if "classifier" in wanted:
+        for cell in run.cells:
+            run.classifier(cell)
+        written += [out / "classifier", write_results(results_of(run, progress=progress), out)]
+    return written
+
+
+def refuse_impossible(run: Run) -> None:
+    """Refuse, before any work, what the recipe asks of a dataset that has no such thing."""
+    data = run.recipe.data
+    for split in ("train", "valid", "test", data.learn_from, *data.at_most):
+        run.dataset.people(split)
+    if data.scenes and not isinstance(run.dataset, FactorDataset):
+        raise UserError(
+            f"Truly similar people of {data.name} are not known, but {data.scenes} scenes are asked for.",
+            hint="Leave out data.scenes.",
+        )
+    for experiment in run.recipe.experiment:
+        for attribute in {name for sensitive in experiment.sensitive for name in sensitive}:
+            refuse_unfit(attribute, run.dataset, experiment.directions, experiment.target)
+            _refuse_one_class(run, attribute, "train")
+        for task in (experiment.target, *experiment.told):
+            _refuse_one_class(run, task, data.learn_from)
+
+
+def _refuse_one_class(run: Run, attribute: str, group: str) -> None:
+    labels = run.labels(attribute, group)
+    if len(np.unique(labels)) < 2:
+        value = run.dataset.attribute(attribute).values[labels[0]]
+        raise UserError(
+            f"All {len(labels):,} people of '{group}' have the same {attribute}: {value}.",
+            hint="Choose an attribute that varies.",
+        )
