@@ -9,10 +9,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from lassi.base.files import HashedFile, refusals_told
+
+if TYPE_CHECKING:
+    from lassi.study.run import Run
 
 REPOSITORY = Path(__file__).parent.parent
 FACES = Path(os.environ.get("LASSI_FACES", REPOSITORY.parent / "shared/data/faces.tar"))
@@ -62,6 +66,23 @@ def faces() -> Path:
         except OSError:  # another worker was faster
             shutil.rmtree(part)
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_recipe() -> Path:
+    return REPOSITORY / "tests/tiny.toml"
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tiny_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> "Run":
+    """A run of every stage on a tiny world, made once a worker."""
+    from lassi.study.recipe import load_recipe
+    from lassi.study.run import Run
+    from lassi.study.stages import run_recipe
+
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    run_recipe(load_recipe(str(tiny_recipe)), folder, threads=1)
+    return Run.open(folder, threads=1)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Classifiers: they learn, with noise, save, and take over what scikit-learn fitted."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from lassi.consumer.classifier import (
     Consumption,
     Represented,
     evaluate,
-    from_sklearn,
     load_classifier,
     train_classifier,
 )
@@ -57,34 +55,6 @@ def test_noise_and_seed_change_what_is_learned_and_nothing_else_does(tmp_path: P
     assert again.content == made[1].content
     norms = [load_classifier(artefact.folder).linears[0].weight.norm() for artefact in made[:2]]
     assert norms[1] < norms[0], "noise makes a classifier careful"
-
-
-def test_two_classes_from_scikit_learn_decide_alike() -> None:
-    rng = np.random.default_rng(0)
-    fitted = SimpleNamespace(coef_=rng.normal(size=(1, 8)), intercept_=np.array([0.3]), classes_=np.array([0, 1]))
-    r = rng.normal(size=(100, 8)).astype(np.float32)
-    expected = (r @ fitted.coef_[0] + 0.3 > 0).astype(int)
-    assert from_sklearn(fitted).predict(torch.from_numpy(r)).tolist() == expected.tolist()
-
-
-def test_many_classes_from_scikit_learn_decide_alike() -> None:
-    rng = np.random.default_rng(0)
-    fitted = SimpleNamespace(coef_=rng.normal(size=(4, 8)), intercept_=rng.normal(size=4), classes_=np.arange(4))
-    r = rng.normal(size=(100, 8)).astype(np.float32)
-    expected = (r @ fitted.coef_.T + fitted.intercept_).argmax(1)
-    assert from_sklearn(fitted).predict(torch.from_numpy(r)).tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize(
-    ("estimator", "told"),
-    [
-        (SimpleNamespace(), "has no 'coef_': it is not linear, or not fitted"),
-        (SimpleNamespace(coef_=np.ones((1, 2)), intercept_=np.ones(1), classes_=["a", "b"]), "The classes are"),
-    ],
-)
-def test_other_estimators_are_refused(estimator, told: str) -> None:
-    with pytest.raises(UserError, match=told):
-        from_sklearn(estimator)
 
 
 def test_scores_count_as_a_person_would() -> None:

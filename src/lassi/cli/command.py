@@ -14,6 +14,7 @@ import typer
 
 from lassi.base.errors import UserError
 
+WIDTH_IN_FILES = 140  # columns of a table that goes elsewhere than to a terminal
 DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
@@ -106,14 +107,16 @@ def print_json(document: object) -> None:
 
 
 def print_table(columns: list[str], rows: list[list[str]], *, right: Collection[str] = ()) -> None:
-    """A table on standard output; the columns named in ``right`` are aligned to the right."""
+    """A table on standard output; the columns named in ``right`` are aligned to the right, only the last may wrap."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        justify: Any = "right" if column in right else "left"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=column != columns[-1])
     for row in rows:
         table.add_row(*row)
-    Console(highlight=False, markup=False).print(table)
+    width = None if sys.stdout.isatty() else WIDTH_IN_FILES
+    Console(highlight=False, markup=False, width=width).print(table)

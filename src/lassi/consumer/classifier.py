@@ -18,6 +18,7 @@ from lassi.base.modules import fill, tensors_hash
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.base.train import TrainSettings, train
+from lassi.consumer.protocol import Consumer
 from lassi.consumer.scores import Scores, score
 
 STAGE, VERSION = "classifier", 1
@@ -148,7 +149,7 @@ def train_classifier(
     return Artefact(folder)
 
 
-def evaluate(model: Classifier, people: Represented) -> Scores:
+def evaluate(model: Consumer, people: Represented) -> Scores:
     """How often the classifier is right, beside the majority class."""
     return score(model.predict(people.r).cpu().numpy(), people.labels.cpu().numpy(), model.num_classes)
 
@@ -184,24 +185,3 @@ def from_linear(weight: Tensor, bias: Tensor) -> Classifier:
     model = Classifier(weight.shape[1], weight.shape[0], stream=Stream(0, "unused"))
     fill(model, {"linears.0.weight": weight.float(), "linears.0.bias": bias.float()}, called="the given weights")
     return model.eval().requires_grad_(False)
-
-
-def from_sklearn(estimator: Any) -> Classifier:
-    """A linear scikit-learn classifier that was fitted on r, as one of ours.
-
-    Its classes must be 0 … K − 1. One with two classes has a single row of coefficients, which decides for class 1
-    where it is positive.
-    """
-    missing = [name for name in ("coef_", "intercept_", "classes_") if not hasattr(estimator, name)]
-    if missing:
-        raise UserError(
-            f"{type(estimator).__name__} has no '{missing[0]}': it is not linear, or not fitted.",
-            hint="Fit a linear classifier, such as LogisticRegression.",
-        )
-    classes = list(estimator.classes_)
-    if classes != list(range(len(classes))):
-        raise UserError(f"The classes are {classes}.", hint="Fit it on labels 0 to K − 1.")
-    weight, bias = torch.tensor(np.array(estimator.coef_)), torch.tensor(np.array(estimator.intercept_))
-    if len(weight) == 1:
-        weight, bias = torch.cat([0 * weight, weight]), torch.cat([0 * bias, bias])
-    return from_linear(weight, bias)
