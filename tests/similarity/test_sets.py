@@ -137,3 +137,11 @@ def test_duplicate_directions_count_once() -> None:
 def test_impossible_sets_are_refused(a: torch.Tensor, radius: float, told: str) -> None:
     with pytest.raises(UserError, match=told):
         SimilaritySet(a, radius)
+
+
+def test_a_draw_of_exactly_zero_is_a_point_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In float32 a normal number is 0 once in some million draws; nobody may become NaN by it."""
+    similar = SimilaritySet(torch.ones(3, 1), 1.0)
+    monkeypatch.setattr(torch, "randn", lambda *shape, **_: torch.zeros(shape))
+    drawn = similar.uniform(2, 5, stream=Stream(0, "t"))
+    assert torch.equal(drawn, torch.zeros(2, 5, 1))

@@ -88,7 +88,8 @@ class SimilaritySet:
         generator = stream.torch()
         directions = torch.randn(*shape, self.rank, generator=generator)
         lengths = torch.rand(*shape, 1, generator=generator) ** (1 / self.rank)
-        unit = directions / directions.norm(dim=-1, keepdim=True)
+        # A normal number is exactly 0 once in some million draws.
+        unit = directions / directions.norm(dim=-1, keepdim=True).clamp(min=torch.finfo(directions.dtype).tiny)
         return (self.radius * lengths * unit).to(self.directions)
 
     def gaussian(self, *shape: int, sigma: float, stream: Stream) -> Tensor:

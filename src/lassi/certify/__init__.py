@@ -1,0 +1,1 @@
+"""The auditor: statistics, the four certificates, attacks, certificates as data."""

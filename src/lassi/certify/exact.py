@@ -1,0 +1,107 @@
+"""Exact joint certificates for one direction: the margins at all kinks of C∘R along the segment.
+
+Certified, or a counterexample, unless the least margin lies within the slack, a computed bound of all rounding errors.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from lassi.certify.certificate import Certificate, Counterexample, Outcome
+from lassi.certify.model import Model, margins_of
+from lassi.certify.polyline import Polyline
+from lassi.similarity.sets import SimilaritySet
+
+METHOD = "exact-joint"
+
+
+def certify_segments(
+    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, *, limit: float | None = None
+) -> list[Certificate]:
+    """Certificates of people ``(B, q)`` along one direction.
+
+    Args:
+        people: their numbers.
+        limit: how far ``flip`` is searched for, at least ε; ε unless told.
+    """
+    assert similar.rank == 1, "along one direction"
+    reach = max(similar.radius, limit or similar.radius)
+    lines = model.joint_tracer(z, similar.basis, reach)
+    return [
+        _certificate(model, z[i], person, similar, i, line, reach)
+        for i, (person, line) in enumerate(zip(people, lines, strict=True))
+    ]
+
+
+def _certificate(
+    model: Model, z: Tensor, person: int, similar: SimilaritySet, row: int, logits: Polyline, reach: float
+) -> Certificate:
+    predicted = int(logits.base.argmax())
+    rows = margins_of(predicted, model.num_classes, logits.base)
+    margins = logits.then(rows, logits.base.new_zeros(len(rows)))
+    slack = margins.slack.max().item()
+    radius = similar.radius
+    least = least_within(margins, radius).item()
+    flip = first_below(margins, slack)
+    figures = {"margin": least, "slack": slack, "kinks": len(logits.t) - 3, "searched": reach}
+
+    def certificate(outcome: Outcome, example: Counterexample | None = None) -> Certificate:
+        return Certificate(
+            person, METHOD, outcome, predicted, radius, figures=figures, flip=flip, counterexample=example
+        )
+
+    if margins.base.min() <= slack:  # the person's own class is within rounding
+        return certificate(Outcome.UNDECIDED)
+    if least > slack:
+        return certificate(Outcome.CERTIFIED)
+    if least >= -slack:
+        return certificate(Outcome.UNDECIDED)
+    t = worst_within(margins, radius)
+    step = similar.basis[:, 0] if similar.is_shared else similar.basis[row, :, 0]
+    there = int(model.predict((z.double() + t * step.double())[None])[0])
+    if there == predicted or int(model.predict(z[None])[0]) != predicted:
+        return certificate(Outcome.UNDECIDED)  # the plain model, in its own precision, does not agree
+    return certificate(Outcome.COUNTEREXAMPLE, Counterexample((t,), there))
+
+
+def least_within(margins: Polyline, radius: float) -> Tensor:
+    """The least margin over every rival on [−radius, radius]."""
+    inside = margins.t.abs() <= radius
+    ends = margins.at(margins.t.new_tensor([-radius, radius])) + margins.base
+    return torch.cat([margins.values[inside], ends]).min()
+
+
+def worst_within(margins: Polyline, radius: float) -> float:
+    """Where on [−radius, radius] the margin over some rival is least."""
+    inside = margins.t.abs() <= radius
+    t = torch.cat([margins.t[inside], margins.t.new_tensor([-radius, radius])])
+    least = (margins.at(t) + margins.base).amin(1)
+    return t[int(least.argmin())].item()
+
+
+def first_below(margins: Polyline, slack: float) -> float | None:
+    """The least |t| at which a margin is down to the slack: up to there everybody gets the person's class.
+
+    None where that happens nowhere on the segment.
+    """
+    values = margins.values - slack  # (P, K − 1)
+    found = math.inf
+    for t, side in ((margins.t, values), (-margins.t.flip(0), values.flip(0))):
+        start = int((t >= 0).nonzero()[0, 0])
+        t, side = t[start:], side[start:]
+        below = (side <= 0).any(1).nonzero()
+        if len(below):
+            found = min(found, _crossing(t, side, int(below[0, 0])))
+    return None if math.isinf(found) else found
+
+
+def _crossing(t: Tensor, values: Tensor, knot: int) -> float:
+    """The least t on the piece before a knot at which a value is 0, rounded down."""
+    if knot == 0:
+        return 0.0
+    before, after = values[knot - 1], values[knot]
+    falling = after <= 0
+    share = (before[falling] / (before[falling] - after[falling])).min()
+    return max(0.0, (t[knot - 1] + share * (t[knot] - t[knot - 1])).item() * (1 - 1e-12))

@@ -1,0 +1,106 @@
+"""The model to be certified: R, then C, as folded float64 networks, and the plain one, in its own precision.
+
+Every "no" of a certificate is run once more through the plain model before it is reported.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from lassi.base.errors import UserError
+from lassi.certify.polyline import Tracer
+from lassi.certify.reduced import Reducer
+from lassi.consumer.classifier import Classifier
+from lassi.consumer.foreign import Foreign
+from lassi.representation.network import Folded, Representation
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """R and C together.
+
+    Args:
+        representation: R, in evaluation mode.
+        classifier: C: ours, or any that was fitted on r.
+    """
+
+    representation: Representation
+    classifier: Classifier | Foreign
+
+    def __post_init__(self) -> None:
+        k = self.representation.widths[-1]
+        if self.classifier.dim != k:
+            raise UserError(
+                f"The classifier takes {self.classifier.dim} numbers, the representation gives {k}.",
+                hint="Train the classifier on this representation.",
+            )
+        assert not self.representation.training, "a model is certified in evaluation mode"
+
+    @property
+    def num_classes(self) -> int:
+        return self.classifier.num_classes
+
+    @torch.no_grad()
+    def predict(self, z: Tensor) -> Tensor:
+        """The class of each latent ``(B, q)``, by the plain networks in their own precision."""
+        like = self.representation.linears[0].weight
+        return self.classifier.predict(self.representation(z.to(like)))
+
+    @cached_property
+    def folded_representation(self) -> Folded:
+        return self.representation.folded(torch.float64)
+
+    @cached_property
+    def networks(self) -> Folded:
+        """C∘R as one folded network, in float64."""
+        if not isinstance(self.classifier, Classifier):
+            raise UserError(
+                f"{self.classifier!r} is no network, so it has no exact certificate.",
+                hint="Choose smoothed-modular or smoothed-joint.",
+            )
+        return joined(self.folded_representation, self.classifier)
+
+    @cached_property
+    def _joint_path(self) -> Tensor | None:
+        """|W_C| |W_R| for the errors of a layer that is the product of both, where it is the last."""
+        assert isinstance(self.classifier, Classifier)
+        if not self.classifier.is_linear:
+            return None
+        return self.classifier.linears[0].weight.double().abs() @ self.folded_representation.weights[-1].abs()
+
+    @cached_property
+    def reducer(self) -> Reducer:
+        """Of R alone."""
+        return Reducer(self.folded_representation)
+
+    @cached_property
+    def joint_reducer(self) -> Reducer:
+        return Reducer(self.networks, self._joint_path)
+
+    @cached_property
+    def tracer(self) -> Tracer:
+        """Of R alone."""
+        return Tracer(self.folded_representation)
+
+    @cached_property
+    def joint_tracer(self) -> Tracer:
+        return Tracer(self.networks, self._joint_path)
+
+
+def joined(maps: Folded, classifier: Classifier) -> Folded:
+    """A folded representation followed by a classifier, whose first layer joins the representation's last."""
+    first, *later = classifier.linears
+    whole = maps.then(first.weight.detach().double(), first.bias.detach().double())
+    return Folded(
+        [*whole.weights, *(linear.weight.detach().double() for linear in later)],
+        [*whole.biases, *(linear.bias.detach().double() for linear in later)],
+    )
+
+
+def margins_of(predicted: int, num_classes: int, like: Tensor) -> Tensor:
+    """Rows that turn logits into the margins of a class over every other, ``(K − 1, K)``."""
+    eye = torch.eye(num_classes).to(like)
+    others = [label for label in range(num_classes) if label != predicted]
+    return eye[predicted] - eye[others]

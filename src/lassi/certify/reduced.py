@@ -1,0 +1,252 @@
+"""A network along one person's similarity set, without what is stable there.
+
+On z + A t with ‖t‖ ≤ R most ReLUs never change sign. One that is always on is affine in what comes before it and
+joins the next layer's map; one that is always off vanishes; only the *unstable* ones are left. What remains is a small
+network on features: 1, t, and the unstable ReLUs of each layer, in this order,
+
+    φ = (1, t, relu(M₁ φ₀), relu(M₂ φ₁), …),   φ₀ = (1, t), φ₁ = (φ₀, relu(M₁ φ₀)), …,   output = M φ.
+
+Everything is float64, and signs are decided with room for rounding, so the reduced network is the whole one on the
+ball.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from lassi.certify.rounding import Errors
+from lassi.certify.tiles import along_in_tiles, in_tiles
+from lassi.representation.network import Folded
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The unstable ReLUs of a layer.
+
+    Args:
+        rows: which neurons of the layer they are, ``(u,)``.
+        maps: their inputs as a map of the features before them, ``(u, f)``.
+        low, high: bounds of the inputs over the ball, ``(u,)``.
+    """
+
+    rows: Tensor
+    maps: Tensor
+    low: Tensor
+    high: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """One person's network on the ball of radius R.
+
+    Args:
+        n: numbers in t.
+        radius: R.
+        blocks: the unstable ReLUs, layer by layer.
+        out: the output as a map of all features, ``(k, f)``.
+        error: the largest rounding error of an output, ``(k,)``.
+    """
+
+    n: int
+    radius: float
+    blocks: list[Block]
+    out: Tensor
+    error: Tensor
+
+    def features(self, t: Tensor) -> Tensor:
+        """φ at coefficients ``(N, n)``, ``(N, f)``."""
+        phi = torch.cat([t.new_ones(len(t), 1), t], 1)
+        for block in self.blocks:
+            phi = torch.cat([phi, (phi @ block.maps.T).relu_()], 1)
+        return phi
+
+    def inputs(self, phi: Tensor) -> Iterator[Tensor]:
+        """The inputs of each block's ReLUs at features ``(N, f)``, ``(N, u)`` each."""
+        for block in self.blocks:
+            yield phi[:, : block.maps.shape[1]] @ block.maps.T
+
+    def __call__(self, t: Tensor) -> Tensor:
+        """The output at coefficients ``(N, n)``, ``(N, k)``."""
+        return self.features(t) @ self.out.T
+
+    def then(self, rows: Tensor) -> "Reduced":
+        """The same with other outputs: rows ``(m, k)`` of combinations of these."""
+        return Reduced(self.n, self.radius, self.blocks, rows @ self.out, rows.abs() @ self.error)
+
+    @cached_property
+    def displacement(self) -> "Displacement":
+        """The network as displacements from t = 0."""
+        return Displacement.of(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Displacement:
+    """g(t) − g(0) without ever forming g(t), so that small differences keep all their digits.
+
+    With input p at t = 0, a ReLU's output changes by max(δ + min(p, 0), −max(p, 0)) where its input changes by δ.
+
+    Args:
+        base: g(0), ``(k,)``.
+        maps: of each block, on displacements of the features before it, ``(u, f)``; the constant has none.
+        below, above: min(p, 0) and max(p, 0) of each block, ``(u,)``.
+        out: ``(k, f)``.
+    """
+
+    base: Tensor
+    maps: list[Tensor]
+    below: list[Tensor]
+    above: list[Tensor]
+    out: Tensor
+
+    @staticmethod
+    def of(reduced: Reduced) -> "Displacement":
+        origin = reduced.features(reduced.out.new_zeros(1, reduced.n))
+        inputs = [values[0] for values in reduced.inputs(origin)]
+        return Displacement(
+            (origin @ reduced.out.T)[0],
+            [block.maps[:, 1:].contiguous() for block in reduced.blocks],
+            [p.clamp(max=0) for p in inputs],
+            [p.clamp(min=0) for p in inputs],
+            reduced.out[:, 1:].contiguous(),
+        )
+
+    def to(self, dtype: torch.dtype) -> "Displacement":
+        maps, below, above = ([x.to(dtype) for x in tensors] for tensors in (self.maps, self.below, self.above))
+        return Displacement(self.base.to(dtype), maps, below, above, self.out.to(dtype))
+
+    def features(self, t: Tensor) -> Tensor:
+        """How the features differ from those at 0, at coefficients ``(N, n)``, ``(N, f)``."""
+        moved = t.new_empty(len(t), self.out.shape[1])
+        moved[:, : t.shape[1]] = t
+        done = t.shape[1]
+        for maps, below, above in zip(self.maps, self.below, self.above, strict=True):
+            change = torch.addmm(below, moved[:, :done], maps.T)
+            torch.maximum(change, -above, out=moved[:, done : done + len(maps)])
+            done += len(maps)
+        return moved
+
+    def __call__(self, t: Tensor) -> Tensor:
+        """g(t) − g(0) at coefficients ``(N, n)``, ``(N, k)``."""
+        return self.features(t) @ self.out.T
+
+
+def lower_bounds(rows: Tensor, blocks: Sequence[Block], ranges: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """Linear functions of (1, t) below linear functions of features.
+
+    From the last block to the first, a ReLU whose input x lies in [l, u] is replaced by a line: where its coefficient
+    is negative by the chord, above it, u/(u − l) · (x − l); where positive by x or by 0, below it.
+
+    Args:
+        rows: the functions, ``(…, m, f)``, f the features up to and with the last of the blocks.
+        ranges: l and u of each block, ``(…, u)``.
+    Returns:
+        ``(…, m, 1 + n)``.
+    """
+    for block, (low, high) in zip(reversed(blocks), reversed(ranges), strict=True):
+        before = block.maps.shape[1]
+        weights, rows = rows[..., before:], rows[..., :before]
+        chord, slope = lines(low, high)
+        down, up = weights.clamp(max=0), weights.clamp(min=0)
+        down = down * chord[..., None, :]
+        constant = -(down @ torch.minimum(low, low.new_zeros(()))[..., None])[..., 0]
+        rows = rows + (down + up * slope[..., None, :]) @ block.maps
+        rows = torch.cat([rows[..., :1] + constant[..., None], rows[..., 1:]], -1)
+    return rows
+
+
+def lines(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
+    """The slope of the chord above a ReLU on [l, u], and of the line through 0 below it.
+
+    Where the sign is settled both are the ReLU itself. The lower line is the one with the smaller area in between.
+    """
+    is_on, is_off = low >= 0, high <= 0
+    chord = high / (high - low).clamp(min=torch.finfo(low.dtype).tiny)
+    chord = torch.where(is_on, 1.0, torch.where(is_off, 0.0, chord.clamp(0, 1)))
+    slope = torch.where(is_on, 1.0, torch.where(is_off, 0.0, (high > -low).to(low.dtype)))
+    return chord, slope
+
+
+def least_on_ball(linear: Tensor, radius: float) -> Tensor:
+    """The least value on ‖t‖ ≤ R of linear functions of (1, t), ``(…, 1 + n)`` to ``(…)``."""
+    return linear[..., 0] - radius * linear[..., 1:].norm(dim=-1)
+
+
+class Reducer:
+    """A folded network, ready to be reduced for many people.
+
+    Args:
+        maps: in float64.
+        last_path: absolute values for the last layer's errors, where the layer is itself a product.
+    """
+
+    def __init__(self, maps: Folded, last_path: Tensor | None = None) -> None:
+        self.errors = Errors(maps, last_path)
+        self.maps = maps
+        self._columns = [weight.T.contiguous() for weight in maps.weights[1:]]  # (fan-in, fan-out)
+
+    def __call__(self, z: Tensor, directions: Tensor, radius: float | Tensor) -> list[Reduced]:
+        """The reduced networks of people.
+
+        Args:
+            z: ``(B, q)``.
+            directions: shared ``(q, n)`` or a person's own ``(B, q, n)``.
+            radius: R of everybody, or of each, ``(B,)``.
+        """
+        z, directions = z.double(), directions.double()
+        along = along_in_tiles(self.maps, z, directions)
+        b = along.b.expand(len(z), -1, -1)  # (B, h, n)
+        radii = torch.as_tensor(radius, dtype=torch.float64).expand(len(z))
+        paths = self.errors.path_sums(z.norm(dim=1) + radii * directions.norm(dim=(-2, -1)))
+        spread = radii[:, None] * b.norm(dim=2) + self.errors.of_layer(1, paths[0])
+        ranges = along.c - spread, along.c + spread
+        affine = torch.cat([along.c[:, :, None], b], 2)  # (B, h, 1 + n)
+        folded = self._fold_first(affine, ranges[0] >= 0) if self._columns else affine
+        return [
+            self._reduce(
+                affine[i], (ranges[0][i], ranges[1][i]), folded[i], radii[i].item(), [path[i] for path in paths]
+            )
+            for i in range(len(z))
+        ]
+
+    def _fold_first(self, affine: Tensor, is_on: Tensor) -> Tensor:
+        """The second layer as a map of (1, t) by way of the ReLUs that are always on, ``(B, h₂, 1 + n)``."""
+        rows = torch.where(is_on[:, :, None], affine, 0.0).transpose(1, 2)  # (B, 1 + n, h)
+        folded = in_tiles(rows.flatten(0, 1), self._columns[0]).view(*rows.shape[:2], -1)
+        folded[:, 0] += self.maps.biases[1]
+        return folded.transpose(1, 2)
+
+    def _reduce(
+        self, maps: Tensor, ranges: tuple[Tensor, Tensor], folded: Tensor, radius: float, paths: list[Tensor]
+    ) -> Reduced:
+        """Layer by layer: the unstable ReLUs become features, the next layer a map of all features.
+
+        Args:
+            maps: the first layer as a map of (1, t), ``(h, 1 + n)``.
+            ranges: of the first layer over the ball.
+            folded: the second layer, by way of what is always on.
+        """
+        n, blocks = maps.shape[1] - 1, list[Block]()
+        for layer, columns in enumerate(self._columns, start=1):
+            low, high = ranges
+            rows = ((low < 0) & (high > 0)).nonzero()[:, 0]
+            blocks.append(Block(rows, maps[rows], low[rows], high[rows]))
+            if layer > 1:
+                on = (low >= 0).nonzero()[:, 0]
+                folded = columns[on].T @ maps[on]
+                folded[:, 0] += self.maps.biases[layer]
+            maps = torch.cat([folded, columns[rows].T], 1)  # (h_next, f)
+            if layer < len(self._columns):
+                error = self.errors.of_layer(layer + 1, paths[layer])
+                ranges = self._ranges(maps, blocks, radius, error)
+        error = self.errors.of_layer(len(self.maps.weights), paths[-1])
+        return Reduced(n, radius, blocks, maps, error)
+
+    def _ranges(self, maps: Tensor, blocks: list[Block], radius: float, error: Tensor) -> tuple[Tensor, Tensor]:
+        """Bounds over the ball of a layer given as a map of features."""
+        known = [(block.low, block.high) for block in blocks]
+        low = least_on_ball(lower_bounds(maps, blocks, known), radius)
+        high = -least_on_ball(lower_bounds(-maps, blocks, known), radius)
+        return low - error, high + error

@@ -1,0 +1,60 @@
+"""How far computed numbers are from exact ones: bounds that are computed, never constants.
+
+A number of a layer is a sum over paths through the network. Its error is at most γ_N times the sum of the paths'
+absolute values, whatever the order of summation, N being the number of roundings on a path: the fan-ins, and some more.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from lassi.certify.tiles import in_tiles
+from lassi.representation.network import Folded
+
+UNIT = 2.0**-53  # the largest relative error of a rounding in float64
+ROOM = 20  # further roundings a layer: folding of BatchNorm, products, the lines of a relaxation
+FACTOR = 6  # a relaxation's slopes are in [0, 1], its intercepts within a range: a few times the error of a path
+
+
+def gamma(terms: int) -> float:
+    """The relative error of a sum of so many products, in any order."""
+    return terms * UNIT / (1 - terms * UNIT)
+
+
+class Errors:
+    """Bounds of the rounding errors in a folded network.
+
+    Args:
+        maps: in float64.
+        last_path: absolute values for the last layer, where it is a product of two (a classifier joined to it).
+    """
+
+    def __init__(self, maps: Folded, last_path: Tensor | None = None) -> None:
+        assert maps.weights[0].dtype == torch.float64, "exact certificates are computed in float64"
+        self.absolute: Sequence[Tensor] = [weight.abs() for weight in maps.weights[1:]]
+        if last_path is not None and self.absolute:
+            self.absolute = [*self.absolute[:-1], last_path]
+        self._first_norms = maps.weights[0].norm(dim=1) * (1 + 1e-10)
+        self._biases = [bias.abs() for bias in maps.biases]
+        self._fan_ins = [weight.shape[1] for weight in maps.weights]
+
+    def path_sums(self, lengths: Tensor) -> list[Tensor]:
+        """For each layer the sum of absolute values over all paths, ``(B, h)``.
+
+        Args:
+            lengths: bounds of ‖z‖ + ‖A t‖, ``(B,)``; by Cauchy and Schwarz they bound the first layer's sums.
+        """
+        paths = [lengths[:, None] * self._first_norms + self._biases[0]]
+        for weight, bias in zip(self.absolute, self._biases[1:], strict=True):
+            paths.append(in_tiles(paths[-1], weight.T) + bias)
+        return paths
+
+    def of_layer(self, layer: int, path_sums: Tensor, *, knots: int = 0) -> Tensor:
+        """The largest error of the numbers of a layer, counted from 1.
+
+        Args:
+            knots: over how many pieces of a polyline numbers were added up.
+        """
+        terms = sum(self._fan_ins[:layer]) + ROOM * layer + 4 * knots
+        return FACTOR * gamma(terms) * path_sums

@@ -1,0 +1,173 @@
+"""The statistics behind smoothed certificates. Everything is rounded to the safe side; nothing here knows of networks.
+
+Notation: ε the radius, σ the noise, Δ the tolerance of the centre, p(Δ) = Φ(Φ⁻¹(½ + Δ) + ε/σ).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, gammaln
+from scipy.stats import beta, binom, norm
+
+from lassi.base.errors import UserError
+
+QUANTILES = ("binomial", "hoeffding")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A share with its Clopper–Pearson interval."""
+
+    share: float
+    low: float
+    high: float
+
+
+def lower_bound(successes: int, trials: int, alpha: float) -> float:
+    """The Clopper–Pearson lower bound of a probability, which fails with probability at most alpha."""
+    return 0.0 if successes == 0 else float(beta.ppf(alpha, successes, trials - successes + 1))
+
+
+def upper_bound(successes: int, trials: int, alpha: float) -> float:
+    """The Clopper–Pearson upper bound of a probability, which fails with probability at most alpha."""
+    return 1.0 if successes == trials else float(beta.ppf(1 - alpha, successes + 1, trials - successes))
+
+
+def share_of(successes: int, trials: int, *, confidence: float = 0.95) -> Interval:
+    """A share with its two-sided Clopper–Pearson interval; every percentage that is reported has one."""
+    if trials < 1:
+        raise UserError("There is nobody to give a share of.", hint="Choose a split that is not empty.")
+    half = (1 - confidence) / 2
+    return Interval(successes / trials, lower_bound(successes, trials, half), upper_bound(successes, trials, half))
+
+
+def population_bound(certified: int, people: int, alpha: float, *, confidence: float = 0.95) -> float:
+    """At least this share of the population is treated alike, with the confidence.
+
+    A certificate is wrong with probability at most alpha, so P(certified) ≤ θ + α(1 − θ) for the share θ that is truly
+    fair, and θ ≥ (L − α)/(1 − α) with L the one-sided lower bound of the certified share.
+    """
+    low = lower_bound(certified, people, 1 - confidence)
+    return max(0.0, (low - alpha) / (1 - alpha))
+
+
+def level(delta: float, radius: float, sigma: float) -> float:
+    """p(Δ): a set with this share of the noise at z has ½ + Δ of it at every similar z′. (Cohen et al., 2019.)"""
+    return float(norm.cdf(norm.ppf(0.5 + delta) + radius / sigma))
+
+
+def quantile_index(samples: int, p: float, alpha: float, method: str = "binomial") -> int | None:
+    """Which order statistic, counted from 1, bounds the p-quantile from above, failing with probability at most alpha.
+
+    By the binomial law: the least m with P(Bin(N, p) ≥ m) ≤ α. By Hoeffding: ⌈N(p + √(ln(1/α) / 2N))⌉. None where
+    there is none: more samples are needed.
+    """
+    if method == "hoeffding":
+        index = math.ceil(samples * (p + math.sqrt(math.log(1 / alpha) / (2 * samples))))
+    else:
+        index = int(binom.ppf(1 - alpha, samples, p)) + 1
+        while binom.sf(index - 1, samples, p) > alpha:  # ppf may be off by rounding; this is what is meant
+            index += 1
+    return index if index <= samples else None
+
+
+def check_index(samples: int, alpha: float, delta: float, method: str = "binomial") -> int | None:
+    """How many of N₀ fresh samples must be in a ball for it to hold ½ − Δ of the noise, failing with at most α/2.
+
+    None where the check means nothing: with so few samples a ball that holds ½ + Δ may not get half of them.
+    """
+    if method == "hoeffding":
+        deviation = math.sqrt(math.log(2 / alpha) / (2 * samples))
+        return math.ceil(samples * (0.5 - delta + deviation)) if deviation <= delta else None
+    if binom.cdf(samples // 2, samples, 0.5 + delta) > alpha / 2:
+        return None
+    index = int(binom.ppf(1 - alpha / 2, samples, 0.5 - delta)) + 1
+    while binom.sf(index - 1, samples, 0.5 - delta) > alpha / 2:
+        index += 1
+    return index
+
+
+def abstention_bound(samples: int, candidates: int, alpha: float, delta: float, method: str = "binomial") -> float:
+    """How often at most the centre check fails for no other reason than its number of samples.
+
+    The mass within the empirical median distance of a candidate is at least Beta(N₀/2, N₀/2 + 1) in law, so the fresh
+    count is at least beta-binomial; a union over the candidates.
+    """
+    needed = check_index(samples, alpha, delta, method)
+    if needed is None:
+        return 1.0
+    counts = np.arange(needed)
+    return min(1.0, candidates * float(np.exp(_log_beta_binomial(counts, samples)).sum()))
+
+
+def _log_beta_binomial(counts: NDArray[np.int64], samples: int) -> NDArray[np.float64]:
+    a, b = samples / 2, samples / 2 + 1
+    choose = gammaln(samples + 1) - gammaln(counts + 1) - gammaln(samples - counts + 1)
+    log_p: NDArray[np.float64] = choose + betaln(counts + a, samples - counts + b) - betaln(a, b)
+    return log_p
+
+
+def median_tolerance(samples: int, alpha: float) -> float:
+    """The least Δ for which a sample median is below the (½ + Δ)-quantile except with probability at most alpha."""
+    low, high = 0.0, 0.5
+    for _ in range(60):
+        middle = (low + high) / 2
+        if binom.cdf(samples // 2, samples, 0.5 + middle) <= alpha:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def class_radius(p_a: float, sigma: float, p_b: float | None = None) -> float:
+    """The radius within which a smoothed class cannot change.
+
+    σΦ⁻¹(p_A), or σ/2 (Φ⁻¹(p_A) − Φ⁻¹(p_B)) where p_B is given. Zero or less where the class is not certain even at
+    the centre.
+    """
+    if p_b is None:
+        return sigma * float(norm.ppf(p_a))
+    return sigma / 2 * float(norm.ppf(p_a) - norm.ppf(p_b))
+
+
+def least_samples_for_class(radius: float, sigma: float, alpha: float) -> int:
+    """The least N with which a smoothed class can be certified at this radius: all agree, so p_A = α^(1/N)."""
+    p = float(norm.cdf(radius / sigma))
+    if p >= 1:
+        raise UserError(
+            f"The radius {radius:g} is {radius / sigma:.3g} times the noise, which no number of samples certifies.",
+            hint="Choose more noise.",
+        )
+    return math.floor(math.log(alpha) / math.log(p)) + 1
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How often a certificate may be wrong.
+
+    Args:
+        alpha: P(certified and wrong) of one certificate.
+        family: ``each``: of every certificate by itself; ``all``: of all together, so each gets its part.
+        people: who are certified.
+    """
+
+    alpha: float
+    family: str = "each"
+    people: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.alpha < 1:
+            raise UserError(f"The failure probability is {self.alpha}.", hint="Choose one from 0 to below 1.")
+        if self.family not in ("each", "all"):
+            raise UserError(f"There is no family '{self.family}'.", hint="Choose each or all.")
+
+    @property
+    def of_one(self) -> float:
+        """What one certificate may spend."""
+        return self.alpha / self.people if self.family == "all" else self.alpha
+
+    def false_at_most(self, confidence: float = 0.95) -> int:
+        """How many of the certificates are wrong at most, with the confidence: at most binomial for own streams."""
+        return int(binom.ppf(confidence, self.people, self.of_one))

@@ -1,0 +1,28 @@
+"""Products for many people in tiles of fixed size, so that a person's numbers do not depend on who is beside them.
+
+A matrix product may add up in another order when it has another number of rows; the last bits then differ.
+"""
+
+import torch
+from torch import Tensor
+
+from lassi.representation.network import Along, Folded
+
+TILE = 16
+
+
+def in_tiles(rows: Tensor, matrix: Tensor) -> Tensor:
+    """rows ``(B, m)`` @ matrix ``(m, k)``, always so many rows at a time; the last tile is filled up with zeros."""
+    out = rows.new_empty(len(rows), matrix.shape[1])
+    for start in range(0, len(rows), TILE):
+        part = rows[start : start + TILE]
+        if len(part) < TILE:
+            part = torch.cat([part, part.new_zeros(TILE - len(part), part.shape[1])])
+        out[start : start + TILE] = (part @ matrix)[: len(rows) - start]
+    return out
+
+
+def along_in_tiles(maps: Folded, z: Tensor, directions: Tensor) -> Along:
+    """The network along the similarity sets of people ``(B, q)``, tile by tile."""
+    c = in_tiles(z, maps.weights[0].T) + maps.biases[0]
+    return Along(maps, c, maps.weights[0] @ directions)
