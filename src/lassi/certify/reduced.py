@@ -30,12 +30,14 @@ class Block:
         rows: which neurons of the layer they are, ``(u,)``.
         maps: their inputs as a map of the features before them, ``(u, f)``.
         low, high: bounds of the inputs over the ball, ``(u,)``.
+        error: by which bounds of the inputs are widened for rounding, ``(u,)``.
     """
 
     rows: Tensor
     maps: Tensor
     low: Tensor
     high: Tensor
+    error: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +234,8 @@ class Reducer:
         for layer, columns in enumerate(self._columns, start=1):
             low, high = ranges
             rows = ((low < 0) & (high > 0)).nonzero()[:, 0]
-            blocks.append(Block(rows, maps[rows], low[rows], high[rows]))
+            error = self.errors.of_layer(layer, paths[layer - 1])[rows]
+            blocks.append(Block(rows, maps[rows], low[rows], high[rows], error))
             if layer > 1:
                 on = (low >= 0).nonzero()[:, 0]
                 folded = columns[on].T @ maps[on]

@@ -1,0 +1,111 @@
+"""Centre smoothing: a point that stands for where R maps the people similar to one, and how far it can move.
+
+``ball`` is the paper's: a ball that holds half of the samples, whose centre moves by at most three radii of one that
+holds p(Δ) of them. (Kumar and Goldstein, 2021.) ``median`` takes the median of each coordinate, which stays between two
+quantiles. (Chiang et al., 2020.) A centre is a displacement from R(z).
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from lassi.base.streams import Stream
+from lassi.certify.quadrature import half_mass_centre, mass_radius
+from lassi.certify.settings import TAIL, CentreSmoothing
+from lassi.certify.stats import level
+from lassi.certify.walk import PolylineWalk, Walk
+
+# Computed in float32, distances may be off by some roundings; what is certified is rounded up.
+ROUND_UP = 1 + 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Centre:
+    """A centre, as a displacement from R(z) ``(k,)``, and the radius within which that of every similar person lies.
+
+    ``radius`` is None where only the centre was asked for.
+    """
+
+    move: Tensor
+    radius: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The noise on one person's coefficients, for the three uses that need their own, ``(N, n)`` each."""
+
+    centre: Tensor
+    check: Tensor
+    quantile: Tensor
+
+    @property
+    def reach(self) -> float:
+        """The length of the longest."""
+        return max(part.norm(dim=1).max().item() for part in (self.centre, self.check, self.quantile))
+
+
+def draw_noise(settings: CentreSmoothing, n: int, *, stream: Stream) -> Draws:
+    """The noise of one person, whose stream it is."""
+
+    def normal(count: int, purpose: str) -> Tensor:
+        generator = stream.child(purpose).torch()
+        return settings.sigma * torch.randn(count, n, generator=generator, dtype=torch.float64)
+
+    if settings.quadrature:
+        nothing = torch.zeros(1, n, dtype=torch.float64)
+        inside = normal(settings.num_candidates, "centre").clamp(-TAIL * settings.sigma, TAIL * settings.sigma)
+        return Draws(inside, nothing, nothing)
+    check = settings.samples0 if settings.centre == "ball" else 1
+    return Draws(normal(settings.samples0, "centre"), normal(check, "check"), normal(settings.samples, "quantile"))
+
+
+def smoothed_centre(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:
+    """The centre of one person, and for a radius ε how far those of similar people are; None where it abstains."""
+    if settings.centre == "median":
+        return _median(walk, draws, settings, radius)
+    if settings.quadrature:
+        assert isinstance(walk, PolylineWalk), "quadrature is along one direction"
+        return _computed(walk, draws, settings, radius)
+    return _ball(walk, draws, settings, radius)
+
+
+def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:
+    """Algorithm 1, lines 1–8. [Paper, Sec. 4.4]"""
+    candidates = walk.moves(draws.centre[: settings.num_candidates])
+    half = settings.samples0 // 2 + 1  # a strict majority
+    medians = torch.cat([
+        walk.distances(draws.centre, some).kthvalue(half, dim=1).values for some in candidates.split(64)  # type: ignore[no-untyped-call]
+    ])  # fmt: skip
+    move = candidates[int(medians.argmin())]
+    median = walk.distances(draws.centre, move[None])[0].kthvalue(half).values
+    inside = int((walk.distances(draws.check, move[None])[0] <= median).sum())
+    if inside < settings.needed_in_ball():
+        return None
+    if radius is None:
+        return Centre(move, None)
+    distances = walk.distances(draws.quantile, move[None])[0]
+    bound = distances.kthvalue(settings.order(radius)).values.item()
+    return Centre(move, 3 * bound * ROUND_UP)
+
+
+def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
+    """The same with masses that are computed; only the candidates are drawn."""
+    candidates = walk.moves(draws.centre)
+    move = candidates[half_mass_centre(walk, candidates, settings.sigma)]
+    if radius is None:
+        return Centre(move, None)
+    bound = mass_radius(walk, move, settings.sigma, level(0.0, radius, settings.sigma))
+    return Centre(move, 3 * bound * ROUND_UP)
+
+
+def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
+    """The median of each coordinate; with a radius, the middle of the box in which those of all similar people lie."""
+    if radius is None:
+        half = settings.samples0 // 2 + 1
+        return Centre(walk.moves(draws.centre).kthvalue(half, dim=0).values, None)
+    moves = walk.moves(draws.quantile)
+    low, high = settings.median_orders(radius, moves.shape[1])
+    lowest, highest = moves.kthvalue(low, dim=0).values, moves.kthvalue(high, dim=0).values
+    half_widths = (highest - lowest).double() / 2
+    return Centre((lowest + highest) / 2, half_widths.norm().item() * ROUND_UP)

@@ -1,0 +1,115 @@
+"""Randomised smoothing of a classifier around a representation, and of anything else that gives classes.
+
+For a linear classifier the noise on r is drawn as what it does to the logits: Gaussian, with covariance σ² W Wᵀ. Only
+differences of logits matter, so for K classes K − 1 numbers are drawn instead of k. (Cohen et al., 2019.)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from scipy.stats import binomtest
+from torch import Tensor
+
+from lassi.base.engine import chunks
+from lassi.base.streams import Stream
+from lassi.certify.settings import ClassSmoothing
+from lassi.certify.stats import class_radius, lower_bound
+from lassi.consumer.classifier import Classifier
+from lassi.consumer.protocol import Consumer
+
+CHUNK = 16_384  # draws at a time
+
+Sampler = Callable[[int, Stream], Tensor]
+
+
+@dataclass(frozen=True)
+class SmoothedClass:
+    """A class and the radius within which the smoothed classifier keeps it; zero or less: it abstains.
+
+    Args:
+        p_a: the lower bound of the class's probability.
+        alpha: how often the bound fails.
+    """
+
+    label: int
+    p_a: float
+    radius: float
+    alpha: float
+
+    @property
+    def abstains(self) -> bool:
+        return self.p_a <= 0.5
+
+
+def noisy_classes(model: Consumer, r: Tensor, sigma: float) -> Sampler:
+    """Draws of the class of r + N(0, σ²), as counts of each class."""
+    if isinstance(model, Classifier) and model.is_linear:
+        return _linear(model, r, sigma)
+
+    def sample(count: int, stream: Stream) -> Tensor:
+        generator = stream.torch()
+        totals = torch.zeros(model.num_classes, dtype=torch.int64)
+        for part in chunks(count, CHUNK):
+            noise = torch.randn(len(part), len(r), generator=generator).to(r)
+            totals += torch.bincount(model.predict((r + sigma * noise).float()), minlength=model.num_classes)
+        return totals
+
+    return sample
+
+
+def _linear(model: Classifier, r: Tensor, sigma: float) -> Sampler:
+    weight, bias = model.linears[0].weight.double(), model.linears[0].bias.double()
+    logits = weight @ r.double() + bias
+    differences = logits[1:] - logits[0]  # (K − 1,)
+    steps = weight[1:] - weight[0]
+    factor = (
+        torch.linalg.qr(steps.T, mode="r").R.T * sigma
+    )  # (K − 1, min(k, K − 1)); factor · factorᵀ = σ² steps stepsᵀ
+
+    def sample(count: int, stream: Stream) -> Tensor:
+        generator = stream.torch()
+        totals = torch.zeros(model.num_classes, dtype=torch.int64)
+        for part in chunks(count, CHUNK):
+            noise = torch.randn(len(part), factor.shape[1], generator=generator, dtype=torch.float64)
+            best, which = torch.addmm(differences, noise, factor.T).max(1)
+            totals += torch.bincount(torch.where(best > 0, which + 1, 0), minlength=model.num_classes)
+        return totals
+
+    return sample
+
+
+def smoothed_class(sample: Sampler, settings: ClassSmoothing, *, stream: Stream) -> SmoothedClass:
+    """The class of the smoothed classifier, with the bound of its probability by fresh draws."""
+    label = int(sample(settings.samples0, stream.child("choose")).argmax())
+    count = int(sample(settings.samples, stream.child("bound"))[label])
+    p_a = lower_bound(count, settings.samples, settings.alpha)
+    radius = class_radius(p_a, settings.sigma) if p_a > 0.5 else 0.0
+    return SmoothedClass(label, p_a, radius, settings.alpha)
+
+
+def predicted_class(sample: Sampler, count: int, alpha: float, *, stream: Stream) -> int | None:
+    """The class of the smoothed classifier, wrong with probability at most alpha; None: it abstains."""
+    counts = sample(count, stream)
+    first, second = counts.topk(2).values.tolist()
+    if binomtest(first, first + second, 0.5).pvalue > alpha:
+        return None
+    return int(counts.argmax())
+
+
+def linear_two_classes(model: Consumer, r: Tensor) -> SmoothedClass | None:
+    """For a linear classifier of two classes nothing is estimated: its smoothed radius is its distance to the plane."""
+    if not (isinstance(model, Classifier) and model.is_linear and model.num_classes == 2):
+        return None
+    margin, label = exact_radius(model, r)
+    return SmoothedClass(label, 1.0 if margin > 0 else 0.5, margin, 0.0)
+
+
+def exact_radius(model: Classifier, r: Tensor) -> tuple[float, int]:
+    """The distance of r to where a linear classifier changes its class, rounded down, and the class."""
+    weight, bias = model.linears[0].weight.double(), model.linears[0].bias.double()
+    logits = weight @ r.double() + bias
+    label = int(logits.argmax())
+    others = [k for k in range(len(logits)) if k != label]
+    distances = (logits[label] - logits[others]) / (weight[label] - weight[others]).norm(dim=1)
+    return distances.nan_to_num(nan=0.0).min().item() * (1 - 1e-9), label  # NaN: two classes are the same

@@ -1,0 +1,158 @@
+"""Smoothed joint certificates: the model smoothed over the coefficients, class by class, and any classifier of images.
+
+The smoothed model answers argmax_c P(C(g_z(t)) = c), t ~ N(0, σ²). It gives everybody similar the same class if
+σΦ⁻¹(p_A) > ε; that fails with probability at most α over the draws, for all similar people at once.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from lassi.base.engine import chunks
+from lassi.base.streams import Stream
+from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.classes import Sampler, predicted_class, smoothed_class
+from lassi.certify.model import Model
+from lassi.certify.modular import refuse_own_directions
+from lassi.certify.polyline import Polyline
+from lassi.certify.reduced import Displacement
+from lassi.certify.settings import ClassSmoothing
+from lassi.consumer.classifier import Classifier
+from lassi.representation.network import Along
+from lassi.similarity.sets import SimilaritySet
+
+METHOD = "smoothed-joint"
+CHUNK = 4096  # samples at a time
+OUTER = 5.5  # σ; the few draws beyond go through the whole network
+
+Classes = Callable[[Tensor], Tensor]
+
+
+def certify_joint(
+    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, settings: ClassSmoothing, *, seed: int
+) -> list[Certificate]:
+    """Certificates of people ``(B, q)``, by their numbers."""
+    refuse_own_directions(similar)
+    settings.refuse_infeasible(similar.radius)
+    samplers = _samplers(model, z, similar, settings.sigma)
+    return [_certify(sample, person, similar, settings, seed) for person, sample in zip(people, samplers, strict=True)]
+
+
+def predict_joint(
+    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, settings: ClassSmoothing, *, seed: int
+) -> list[int | None]:
+    """The classes of the smoothed model; None where it abstains."""
+    refuse_own_directions(similar)
+    samplers = _samplers(model, z, similar, settings.sigma)
+    return [
+        predicted_class(sample, settings.samples0, settings.alpha, stream=_stream(seed, person).child("predict"))
+        for person, sample in zip(people, samplers, strict=True)
+    ]
+
+
+def certify_black_box(
+    classify: Classes,
+    decode: Callable[[Tensor], Tensor],
+    z: Tensor,
+    people: Sequence[int],
+    similar: SimilaritySet,
+    settings: ClassSmoothing,
+    *,
+    num_classes: int,
+    seed: int,
+    chunk: int = 64,
+) -> list[Certificate]:
+    """The same for any classifier F of images, by way of t ↦ F(D(z + A t)), with no retraining.
+
+    Args:
+        classify: images ``(B, C, H, W)`` to classes ``(B,)``.
+        decode: latents to images.
+        chunk: pictures at a time, which bounds the memory.
+    """
+    refuse_own_directions(similar)
+    settings.refuse_infeasible(similar.radius)
+    found = []
+    for person, own in zip(people, z, strict=True):
+        way = partial(_by_picture, classify, decode, similar, own)
+        sample = _counted(way, similar.rank, settings.sigma, num_classes, chunk)
+        found.append(_certify(sample, person, similar, settings, seed))
+    return found
+
+
+@torch.no_grad()
+def _by_picture(
+    classify: Classes, decode: Callable[[Tensor], Tensor], similar: SimilaritySet, z: Tensor, t: Tensor
+) -> Tensor:
+    return classify(decode(similar.move(z[None], t[None].to(z))[0]))
+
+
+def _certify(sample: Sampler, person: int, similar: SimilaritySet, settings: ClassSmoothing, seed: int) -> Certificate:
+    found = smoothed_class(sample, settings, stream=_stream(seed, person))
+    if found.abstains:
+        outcome, predicted = Outcome.ABSTAINED, None
+    else:
+        outcome = Outcome.CERTIFIED if found.radius > similar.radius else Outcome.NOT_CERTIFIED
+        predicted = found.label
+    figures = {"sigma": settings.sigma, "p_a": found.p_a, "class_radius": found.radius}
+    return Certificate(person, METHOD, outcome, predicted, similar.radius, found.alpha, figures, seed=seed)
+
+
+def _samplers(model: Model, z: Tensor, similar: SimilaritySet, sigma: float) -> list[Sampler]:
+    """For each person, draws of the class at t ~ N(0, σ²)."""
+    reach = OUTER * sigma
+    if not isinstance(model.classifier, Classifier):
+        along = model.representation.along(z, similar.basis.to(z))
+        ways = [partial(_by_any, model, along.of(i)) for i in range(len(z))]
+        return [_counted(way, similar.rank, sigma, model.num_classes) for way in ways]
+    inside: list[Classes]
+    if similar.rank == 1:
+        inside = [partial(_on_line, line) for line in model.joint_tracer(z, similar.basis, reach)]
+    else:
+        networks = model.joint_reducer(z, similar.basis, reach)
+        inside = [partial(_on_reduced, network.displacement.to(torch.float32)) for network in networks]
+    whole = model.networks.along(z.double(), similar.basis.double())
+    ways = [partial(_inside_or_whole, way, whole.of(i), reach) for i, way in enumerate(inside)]
+    return [_counted(way, similar.rank, sigma, model.num_classes) for way in ways]
+
+
+def _by_any(model: Model, along: Along, t: Tensor) -> Tensor:
+    return model.classifier.predict(along(t[None].to(along.c))[0])
+
+
+def _on_line(line: Polyline, t: Tensor) -> Tensor:
+    return (line.base + line.at(t[:, 0])).argmax(1)
+
+
+def _on_reduced(network: Displacement, t: Tensor) -> Tensor:
+    return (network.base + network(t.float())).argmax(1)
+
+
+def _inside_or_whole(inside: Classes, whole: Along, reach: float, t: Tensor) -> Tensor:
+    """Classes at coefficients ``(N, n)``: within the reach by the quick way, at the few beyond by the whole network."""
+    beyond = t.norm(dim=1) > reach
+    if not beyond.any():
+        return inside(t)
+    found = torch.empty(len(t), dtype=torch.int64)
+    found[~beyond], found[beyond] = inside(t[~beyond]), whole(t[beyond][None])[0].argmax(1)
+    return found
+
+
+def _counted(classes: Classes, n: int, sigma: float, num_classes: int, chunk: int = CHUNK) -> Sampler:
+    """Draws of t ~ N(0, σ²) and counts of the classes there, so many at a time; the draws do not depend on how many."""
+
+    def sample(count: int, stream: Stream) -> Tensor:
+        generator = stream.torch()
+        totals = torch.zeros(num_classes, dtype=torch.int64)
+        for drawn in chunks(count, CHUNK):
+            t = sigma * torch.randn(len(drawn), n, generator=generator, dtype=torch.float64)
+            for part in chunks(len(t), chunk):
+                totals += torch.bincount(classes(t[part.start : part.stop]), minlength=num_classes)
+        return totals
+
+    return sample
+
+
+def _stream(seed: int, person: int) -> Stream:
+    return Stream(seed, "certify/joint").at(person)

@@ -1,0 +1,153 @@
+"""Smoothed modular certificates: the producer certifies that similar people are mapped close together, the consumer
+that nearby representations get one class. [Paper, Alg. 1]
+
+With d_cs how far the smoothed representations of similar people can be from this person's, and d_rs how far the
+smoothed classifier keeps its class around it, everybody similar gets the same class if d_cs < d_rs. That fails with
+probability at most α₂ + α_rs over the draws made here, for all similar people at once.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from lassi.base.errors import UserError
+from lassi.base.streams import Stream
+from lassi.certify.centre import Centre, Draws, draw_noise, smoothed_centre
+from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.classes import SmoothedClass, linear_two_classes, noisy_classes, predicted_class, smoothed_class
+from lassi.certify.model import Model
+from lassi.certify.settings import TAIL, CentreSmoothing, ClassSmoothing
+from lassi.certify.walk import PolylineWalk, ReducedWalk, Walk
+from lassi.similarity.sets import SimilaritySet
+
+METHOD = "smoothed-modular"
+SHELLS = (0.6, 0.95)  # shares of the draws in the inner shells
+
+
+def certify_modular(
+    model: Model,
+    z: Tensor,
+    people: Sequence[int],
+    similar: SimilaritySet,
+    centres: CentreSmoothing,
+    classes: ClassSmoothing,
+    *,
+    seed: int,
+) -> list[Certificate]:
+    """Certificates of people ``(B, q)``, by their numbers; a person's draws depend on seed and number alone."""
+    refuse_own_directions(similar)
+    centres.refuse_infeasible(similar.radius, model.representation.widths[-1])
+    draws = [draw_noise(centres, similar.rank, stream=_stream(seed, person)) for person in people]
+    found = []
+    for person, walk, drawn in zip(people, walks(model, z, similar, draws, centres), draws, strict=True):
+        centre = smoothed_centre(walk, drawn, centres, similar.radius)
+        smoothed = None if centre is None else _class_at(model, walk, centre, centres, classes, _stream(seed, person))
+        found.append(_certificate(person, similar.radius, centres, classes, centre, smoothed, seed))
+    return found
+
+
+def predict_modular(
+    model: Model,
+    z: Tensor,
+    people: Sequence[int],
+    similar: SimilaritySet,
+    centres: CentreSmoothing,
+    classes: ClassSmoothing,
+    *,
+    seed: int,
+) -> list[int | None]:
+    """The classes of the smoothed model, the one that is certified; None where it abstains."""
+    refuse_own_directions(similar)
+    draws = [draw_noise(centres, similar.rank, stream=_stream(seed, person)) for person in people]
+    found: list[int | None] = []
+    for person, walk, drawn in zip(people, walks(model, z, similar, draws, centres), draws, strict=True):
+        centre = smoothed_centre(walk, drawn, centres, None)
+        if centre is None:
+            found.append(None)
+            continue
+        r = walk.base + centre.move.double()
+        if centres.quadrature and (exact := linear_two_classes(model.classifier, r)) is not None:
+            found.append(None if exact.abstains else exact.label)
+            continue
+        sample = noisy_classes(model.classifier, r, classes.sigma)
+        stream = _stream(seed, person).child("predict")
+        found.append(predicted_class(sample, classes.samples0, classes.alpha, stream=stream))
+    return found
+
+
+def walks(
+    model: Model, z: Tensor, similar: SimilaritySet, draws: Sequence[Draws], centres: CentreSmoothing
+) -> list[Walk]:
+    """Each person's way through representation space, as far as their draws go."""
+    if similar.rank == 1:
+        reach = [TAIL * centres.sigma if centres.quadrature else drawn.reach * (1 + 1e-9) for drawn in draws]
+        return [PolylineWalk(line) for line in model.tracer(z, similar.basis, torch.tensor(reach, dtype=torch.float64))]
+    if centres.quadrature:
+        raise UserError(
+            f"Quadrature is along one direction, and there are {similar.rank}.", hint="Leave out quadrature."
+        )
+    radii = torch.tensor([shell_radii(drawn) for drawn in draws], dtype=torch.float64)  # (B, shells)
+    shells = [model.reducer(z, similar.basis, radii[:, shell]) for shell in range(radii.shape[1])]
+    return [ReducedWalk(own) for own in zip(*shells, strict=True)]
+
+
+def shell_radii(draws: Draws) -> list[float]:
+    """Radii of balls that hold most draws, more, and all."""
+    norms = torch.cat([draws.centre, draws.check, draws.quantile]).norm(dim=1)
+    ordered = norms.sort().values
+    inner = [ordered[int(share * (len(ordered) - 1))].item() for share in SHELLS]
+    return [radius * (1 + 1e-9) for radius in (*inner, ordered[-1].item())]
+
+
+def refuse_own_directions(similar: SimilaritySet) -> None:
+    """A smoothed certificate compares the noise at z with that at z′, which must have the same law."""
+    if not similar.is_shared:
+        raise UserError(
+            "Everybody has directions of their own, with which smoothed certificates mean nothing.",
+            hint="Choose exact-joint or exact-modular.",
+        )
+
+
+def _class_at(
+    model: Model, walk: Walk, centre: Centre, centres: CentreSmoothing, classes: ClassSmoothing, stream: Stream
+) -> SmoothedClass:
+    r = walk.base + centre.move.double()
+    if centres.quadrature and (exact := linear_two_classes(model.classifier, r)) is not None:
+        return exact
+    return smoothed_class(noisy_classes(model.classifier, r, classes.sigma), classes, stream=stream.child("class"))
+
+
+def _certificate(
+    person: int,
+    radius: float,
+    centres: CentreSmoothing,
+    classes: ClassSmoothing,
+    centre: Centre | None,
+    smoothed: SmoothedClass | None,
+    seed: int,
+) -> Certificate:
+    alpha = centres.alpha_at_x + (classes.alpha if smoothed is None else smoothed.alpha)
+    figures: dict[str, float | int | None] = {
+        "sigma_cs": centres.sigma,
+        "sigma_rs": classes.sigma,
+        "centre_radius": None if centre is None else finite(centre.radius),
+        "class_radius": None if smoothed is None else smoothed.radius,
+        "alpha_elsewhere": centres.alpha_elsewhere,
+    }
+    predicted = None if smoothed is None or smoothed.abstains else smoothed.label
+    if centre is None or smoothed is None or smoothed.abstains:
+        outcome = Outcome.ABSTAINED
+    else:
+        assert centre.radius is not None
+        outcome = Outcome.CERTIFIED if centre.radius < smoothed.radius else Outcome.NOT_CERTIFIED
+    return Certificate(person, METHOD, outcome, predicted, radius, alpha, figures, seed=seed)
+
+
+def finite(value: float | None) -> float | None:
+    """The number itself; None for one that JSON cannot say."""
+    return None if value is None or value == float("inf") else value
+
+
+def _stream(seed: int, person: int) -> Stream:
+    return Stream(seed, "certify/modular").at(person)
