@@ -14,6 +14,7 @@ from torch import Tensor
 
 from lassi.base.streams import Stream
 from lassi.certify.certificate import Certificate, Counterexample, Outcome
+from lassi.certify.confirm import confirmed
 from lassi.certify.model import Model, margins_of
 from lassi.certify.reduced import Reduced, least_on_ball, lower_bounds
 from lassi.similarity.sets import SimilaritySet
@@ -30,31 +31,24 @@ def certify_balls(
     model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, *, max_boxes: int = MAX_BOXES
 ) -> list[Certificate]:
     """Certificates of people ``(B, q)``, by their numbers, for any number of directions."""
-    networks = model.joint_reducer(z, similar.basis, similar.radius)
-    return [
-        _certificate(model, z[i], person, similar, i, network, max_boxes)
-        for i, (person, network) in enumerate(zip(people, networks, strict=True))
+    networks = [network for (network,) in model.joint_reducer(z, similar.basis, similar.radius)]
+    found = [
+        _certificate(model, person, similar.radius, network, max_boxes)
+        for person, network in zip(people, networks, strict=True)
     ]
+    return confirmed(model, z, similar, found)
 
 
-def _certificate(
-    model: Model, z: Tensor, person: int, similar: SimilaritySet, row: int, logits: Reduced, max_boxes: int
-) -> Certificate:
+def _certificate(model: Model, person: int, radius: float, logits: Reduced, max_boxes: int) -> Certificate:
     own = logits(logits.out.new_zeros(1, logits.n))[0]
     predicted = int(own.argmax())
     margins = logits.then(margins_of(predicted, model.num_classes, own))
     found = decide(margins, max_boxes=max_boxes)
-    outcome, example = found.outcome, None
-    if outcome is Outcome.COUNTEREXAMPLE:
-        assert found.t is not None
-        move = similar.basis if similar.is_shared else similar.basis[row]
-        there = int(model.predict((z.double() + move.double() @ found.t)[None])[0])
-        if there == predicted or int(model.predict(z[None])[0]) != predicted:
-            outcome = Outcome.UNDECIDED  # the plain model, in its own precision, does not agree
-        else:
-            example = Counterexample(tuple(found.t.tolist()), there)
+    example = None
+    if found.t is not None:
+        example = Counterexample(tuple(found.t.tolist()), int(logits(found.t[None])[0].argmax()))
     figures = {"margin": found.margin, "slack": margins.error.max().item(), "boxes": found.boxes}
-    return Certificate(person, METHOD, outcome, predicted, similar.radius, figures=figures, counterexample=example)
+    return Certificate(person, METHOD, found.outcome, predicted, radius, figures=figures, counterexample=example)
 
 
 @dataclass(frozen=True)

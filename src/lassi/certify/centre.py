@@ -7,6 +7,7 @@ quantiles. (Chiang et al., 2020.) A centre is a displacement from R(z).
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -49,8 +50,7 @@ def draw_noise(settings: CentreSmoothing, n: int, *, stream: Stream) -> Draws:
     """The noise of one person, whose stream it is."""
 
     def normal(count: int, purpose: str) -> Tensor:
-        generator = stream.child(purpose).torch()
-        return settings.sigma * torch.randn(count, n, generator=generator, dtype=torch.float64)
+        return settings.sigma * torch.from_numpy(stream.child(purpose).numpy().standard_normal((count, n)))
 
     if settings.quadrature:
         nothing = torch.zeros(1, n, dtype=torch.float64)
@@ -74,18 +74,15 @@ def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | N
     """Algorithm 1, lines 1–8. [Paper, Sec. 4.4]"""
     candidates = walk.moves(draws.centre[: settings.num_candidates])
     half = settings.samples0 // 2 + 1  # a strict majority
-    medians = torch.cat([
-        walk.distances(draws.centre, some).kthvalue(half, dim=1).values for some in candidates.split(64)  # type: ignore[no-untyped-call]
-    ])  # fmt: skip
+    medians = torch.cat([ordered(walk.distances(draws.centre, some), half) for some in torch.split(candidates, 64)])
     move = candidates[int(medians.argmin())]
-    median = walk.distances(draws.centre, move[None])[0].kthvalue(half).values
+    median = ordered(walk.distances(draws.centre, move[None]), half)
     inside = int((walk.distances(draws.check, move[None])[0] <= median).sum())
     if inside < settings.needed_in_ball():
         return None
     if radius is None:
         return Centre(move, None)
-    distances = walk.distances(draws.quantile, move[None])[0]
-    bound = distances.kthvalue(settings.order(radius)).values.item()
+    bound = ordered(walk.distances(draws.quantile, move[None]), settings.order(radius)).item()
     return Centre(move, 3 * bound * ROUND_UP)
 
 
@@ -103,9 +100,15 @@ def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float |
     """The median of each coordinate; with a radius, the middle of the box in which those of all similar people lie."""
     if radius is None:
         half = settings.samples0 // 2 + 1
-        return Centre(walk.moves(draws.centre).kthvalue(half, dim=0).values, None)
+        return Centre(ordered(walk.moves(draws.centre).T, half), None)
     moves = walk.moves(draws.quantile)
     low, high = settings.median_orders(radius, moves.shape[1])
-    lowest, highest = moves.kthvalue(low, dim=0).values, moves.kthvalue(high, dim=0).values
+    lowest, highest = ordered(moves.T, low), ordered(moves.T, high)
     half_widths = (highest - lowest).double() / 2
     return Centre((lowest + highest) / 2, half_widths.norm().item() * ROUND_UP)
+
+
+def ordered(values: Tensor, index: int) -> Tensor:
+    """The order statistic of each row ``(m, N)``, counted from 1; never interpolated."""
+    found = np.partition(values.numpy(), index - 1, axis=1)[:, index - 1]
+    return torch.from_numpy(found.copy())

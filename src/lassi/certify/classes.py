@@ -7,6 +7,7 @@ differences of logits matter, so for K classes K − 1 numbers are drawn instead
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from scipy.stats import binomtest
 from torch import Tensor
@@ -48,10 +49,10 @@ def noisy_classes(model: Consumer, r: Tensor, sigma: float) -> Sampler:
         return _linear(model, r, sigma)
 
     def sample(count: int, stream: Stream) -> Tensor:
-        generator = stream.torch()
+        generator = stream.numpy()
         totals = torch.zeros(model.num_classes, dtype=torch.int64)
         for part in chunks(count, CHUNK):
-            noise = torch.randn(len(part), len(r), generator=generator).to(r)
+            noise = torch.from_numpy(generator.standard_normal((len(part), len(r)), np.float32)).to(r)
             totals += torch.bincount(model.predict((r + sigma * noise).float()), minlength=model.num_classes)
         return totals
 
@@ -68,10 +69,10 @@ def _linear(model: Classifier, r: Tensor, sigma: float) -> Sampler:
     )  # (K − 1, min(k, K − 1)); factor · factorᵀ = σ² steps stepsᵀ
 
     def sample(count: int, stream: Stream) -> Tensor:
-        generator = stream.torch()
+        generator = stream.numpy()
         totals = torch.zeros(model.num_classes, dtype=torch.int64)
         for part in chunks(count, CHUNK):
-            noise = torch.randn(len(part), factor.shape[1], generator=generator, dtype=torch.float64)
+            noise = torch.from_numpy(generator.standard_normal((len(part), factor.shape[1])))
             best, which = torch.addmm(differences, noise, factor.T).max(1)
             totals += torch.bincount(torch.where(best > 0, which + 1, 0), minlength=model.num_classes)
         return totals

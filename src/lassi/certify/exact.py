@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from lassi.certify.certificate import Certificate, Counterexample, Outcome
+from lassi.certify.confirm import confirmed
 from lassi.certify.model import Model, margins_of
 from lassi.certify.polyline import Polyline
 from lassi.similarity.sets import SimilaritySet
@@ -29,56 +30,38 @@ def certify_segments(
     assert similar.rank == 1, "along one direction"
     reach = max(similar.radius, limit or similar.radius)
     lines = model.joint_tracer(z, similar.basis, reach)
-    return [
-        _certificate(model, z[i], person, similar, i, line, reach)
-        for i, (person, line) in enumerate(zip(people, lines, strict=True))
-    ]
+    found = [_certificate(model, person, similar.radius, line) for person, line in zip(people, lines, strict=True)]
+    return confirmed(model, z, similar, found)
 
 
-def _certificate(
-    model: Model, z: Tensor, person: int, similar: SimilaritySet, row: int, logits: Polyline, reach: float
-) -> Certificate:
+def _certificate(model: Model, person: int, radius: float, logits: Polyline) -> Certificate:
     predicted = int(logits.base.argmax())
     rows = margins_of(predicted, model.num_classes, logits.base)
     margins = logits.then(rows, logits.base.new_zeros(len(rows)))
     slack = margins.slack.max().item()
-    radius = similar.radius
-    least = least_within(margins, radius).item()
-    flip = first_below(margins, slack)
-    figures = {"margin": least, "slack": slack, "kinks": len(logits.t) - 3, "searched": reach}
-
-    def certificate(outcome: Outcome, example: Counterexample | None = None) -> Certificate:
-        return Certificate(
-            person, METHOD, outcome, predicted, radius, figures=figures, flip=flip, counterexample=example
-        )
-
+    t, least = least_within(margins, radius)
+    example = None
     if margins.base.min() <= slack:  # the person's own class is within rounding
-        return certificate(Outcome.UNDECIDED)
-    if least > slack:
-        return certificate(Outcome.CERTIFIED)
-    if least >= -slack:
-        return certificate(Outcome.UNDECIDED)
-    t = worst_within(margins, radius)
-    step = similar.basis[:, 0] if similar.is_shared else similar.basis[row, :, 0]
-    there = int(model.predict((z.double() + t * step.double())[None])[0])
-    if there == predicted or int(model.predict(z[None])[0]) != predicted:
-        return certificate(Outcome.UNDECIDED)  # the plain model, in its own precision, does not agree
-    return certificate(Outcome.COUNTEREXAMPLE, Counterexample((t,), there))
+        outcome = Outcome.UNDECIDED
+    elif least > slack:
+        outcome = Outcome.CERTIFIED
+    elif least >= -slack:
+        outcome = Outcome.UNDECIDED
+    else:
+        outcome = Outcome.COUNTEREXAMPLE
+        example = Counterexample((t,), int((logits.base + logits.at(logits.t.new_tensor([t]))[0]).argmax()))
+    figures = {"margin": least, "slack": slack, "kinks": len(logits.t) - 3, "searched": logits.t[-1].item()}
+    flip = first_below(margins, slack)
+    return Certificate(person, METHOD, outcome, predicted, radius, figures=figures, flip=flip, counterexample=example)
 
 
-def least_within(margins: Polyline, radius: float) -> Tensor:
-    """The least margin over every rival on [−radius, radius]."""
-    inside = margins.t.abs() <= radius
-    ends = margins.at(margins.t.new_tensor([-radius, radius])) + margins.base
-    return torch.cat([margins.values[inside], ends]).min()
-
-
-def worst_within(margins: Polyline, radius: float) -> float:
-    """Where on [−radius, radius] the margin over some rival is least."""
+def least_within(margins: Polyline, radius: float) -> tuple[float, float]:
+    """Where on [−radius, radius] the margin over some rival is least, and that margin."""
     inside = margins.t.abs() <= radius
     t = torch.cat([margins.t[inside], margins.t.new_tensor([-radius, radius])])
     least = (margins.at(t) + margins.base).amin(1)
-    return t[int(least.argmin())].item()
+    which = int(least.argmin())
+    return t[which].item(), least[which].item()
 
 
 def first_below(margins: Polyline, slack: float) -> float | None:

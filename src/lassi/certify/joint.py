@@ -17,8 +17,8 @@ from lassi.certify.classes import Sampler, predicted_class, smoothed_class
 from lassi.certify.model import Model
 from lassi.certify.modular import refuse_own_directions
 from lassi.certify.polyline import Polyline
-from lassi.certify.reduced import Displacement
 from lassi.certify.settings import ClassSmoothing
+from lassi.certify.shells import Shells, shells_of
 from lassi.consumer.classifier import Classifier
 from lassi.representation.network import Along
 from lassi.similarity.sets import SimilaritySet
@@ -101,19 +101,18 @@ def _certify(sample: Sampler, person: int, similar: SimilaritySet, settings: Cla
 
 def _samplers(model: Model, z: Tensor, similar: SimilaritySet, sigma: float) -> list[Sampler]:
     """For each person, draws of the class at t ~ N(0, σ²)."""
-    reach = OUTER * sigma
+    ways: list[Classes]
     if not isinstance(model.classifier, Classifier):
         along = model.representation.along(z, similar.basis.to(z))
         ways = [partial(_by_any, model, along.of(i)) for i in range(len(z))]
         return [_counted(way, similar.rank, sigma, model.num_classes) for way in ways]
-    inside: list[Classes]
     if similar.rank == 1:
-        inside = [partial(_on_line, line) for line in model.joint_tracer(z, similar.basis, reach)]
+        reach = OUTER * sigma
+        whole = model.networks.along(z.double(), similar.basis.double())
+        lines = model.joint_tracer(z, similar.basis, reach)
+        ways = [partial(_on_line, line, whole.of(i), reach) for i, line in enumerate(lines)]
     else:
-        networks = model.joint_reducer(z, similar.basis, reach)
-        inside = [partial(_on_reduced, network.displacement.to(torch.float32)) for network in networks]
-    whole = model.networks.along(z.double(), similar.basis.double())
-    ways = [partial(_inside_or_whole, way, whole.of(i), reach) for i, way in enumerate(inside)]
+        ways = [partial(_by_shells, own) for own in shells_of(model.joint_reducer, z, similar.basis, sigma)]
     return [_counted(way, similar.rank, sigma, model.num_classes) for way in ways]
 
 
@@ -121,21 +120,16 @@ def _by_any(model: Model, along: Along, t: Tensor) -> Tensor:
     return model.classifier.predict(along(t[None].to(along.c))[0])
 
 
-def _on_line(line: Polyline, t: Tensor) -> Tensor:
-    return (line.base + line.at(t[:, 0])).argmax(1)
+def _by_shells(shells: Shells, t: Tensor) -> Tensor:
+    return (shells.base + shells.moves(t)).argmax(1)
 
 
-def _on_reduced(network: Displacement, t: Tensor) -> Tensor:
-    return (network.base + network(t.float())).argmax(1)
-
-
-def _inside_or_whole(inside: Classes, whole: Along, reach: float, t: Tensor) -> Tensor:
-    """Classes at coefficients ``(N, n)``: within the reach by the quick way, at the few beyond by the whole network."""
-    beyond = t.norm(dim=1) > reach
-    if not beyond.any():
-        return inside(t)
-    found = torch.empty(len(t), dtype=torch.int64)
-    found[~beyond], found[beyond] = inside(t[~beyond]), whole(t[beyond][None])[0].argmax(1)
+def _on_line(line: Polyline, whole: Along, reach: float, t: Tensor) -> Tensor:
+    """Classes at coefficients ``(N, 1)``: within the reach on the polyline, at the few beyond by the whole network."""
+    beyond = t[:, 0].abs() > reach
+    found = (line.base + line.at(t[:, 0].clamp(-reach, reach))).argmax(1)
+    if beyond.any():
+        found[beyond] = whole(t[beyond][None])[0].argmax(1)
     return found
 
 
@@ -143,10 +137,10 @@ def _counted(classes: Classes, n: int, sigma: float, num_classes: int, chunk: in
     """Draws of t ~ N(0, σ²) and counts of the classes there, so many at a time; the draws do not depend on how many."""
 
     def sample(count: int, stream: Stream) -> Tensor:
-        generator = stream.torch()
+        generator = stream.numpy()
         totals = torch.zeros(num_classes, dtype=torch.int64)
         for drawn in chunks(count, CHUNK):
-            t = sigma * torch.randn(len(drawn), n, generator=generator, dtype=torch.float64)
+            t = sigma * torch.from_numpy(generator.standard_normal((len(drawn), n)))
             for part in chunks(len(t), chunk):
                 totals += torch.bincount(classes(t[part.start : part.stop]), minlength=num_classes)
         return totals

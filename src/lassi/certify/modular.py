@@ -18,11 +18,11 @@ from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.classes import SmoothedClass, linear_two_classes, noisy_classes, predicted_class, smoothed_class
 from lassi.certify.model import Model
 from lassi.certify.settings import TAIL, CentreSmoothing, ClassSmoothing
-from lassi.certify.walk import PolylineWalk, ReducedWalk, Walk
+from lassi.certify.shells import shells_of
+from lassi.certify.walk import PolylineWalk, ShellsWalk, Walk
 from lassi.similarity.sets import SimilaritySet
 
 METHOD = "smoothed-modular"
-SHELLS = (0.6, 0.95)  # shares of the draws in the inner shells
 
 
 def certify_modular(
@@ -87,17 +87,7 @@ def walks(
         raise UserError(
             f"Quadrature is along one direction, and there are {similar.rank}.", hint="Leave out quadrature."
         )
-    radii = torch.tensor([shell_radii(drawn) for drawn in draws], dtype=torch.float64)  # (B, shells)
-    shells = [model.reducer(z, similar.basis, radii[:, shell]) for shell in range(radii.shape[1])]
-    return [ReducedWalk(own) for own in zip(*shells, strict=True)]
-
-
-def shell_radii(draws: Draws) -> list[float]:
-    """Radii of balls that hold most draws, more, and all."""
-    norms = torch.cat([draws.centre, draws.check, draws.quantile]).norm(dim=1)
-    ordered = norms.sort().values
-    inner = [ordered[int(share * (len(ordered) - 1))].item() for share in SHELLS]
-    return [radius * (1 + 1e-9) for radius in (*inner, ordered[-1].item())]
+    return [ShellsWalk(shells) for shells in shells_of(model.reducer, z, similar.basis, centres.sigma)]
 
 
 def refuse_own_directions(similar: SimilaritySet) -> None:

@@ -11,6 +11,7 @@ amounts bound how far the network is from the affine one; rounding errors are ad
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -36,6 +37,16 @@ class Polyline:
     moves: Tensor
     slack: Tensor
 
+    @cached_property
+    def lengths2(self) -> Tensor:
+        """Squared lengths of the pieces in the space of outputs, ``(P − 1,)``."""
+        return self.moves.diff(dim=0).square().sum(1)
+
+    @cached_property
+    def moves2(self) -> Tensor:
+        """Squared lengths of the moves, ``(P,)``."""
+        return self.moves.square().sum(1)
+
     @property
     def values(self) -> Tensor:
         """The outputs at the knots, ``(P, k)``."""
@@ -46,7 +57,7 @@ class Polyline:
         piece = torch.searchsorted(self.t, t).clamp(1, len(self.t) - 1)
         left, right = self.t[piece - 1], self.t[piece]
         share = ((t - left) / (right - left))[:, None]
-        return torch.lerp(self.moves[piece - 1], self.moves[piece], share)
+        return torch.lerp(self.moves.index_select(0, piece - 1), self.moves.index_select(0, piece), share)
 
     def then(self, rows: Tensor, bias: Tensor) -> "Polyline":
         """The polyline of linear functions rows · output + bias; rows are ``(m, k)``."""
@@ -110,7 +121,7 @@ class Tracer:
         kinks, neurons = first_kinks(c, b, reach)
         t, order = torch.cat([c.new_tensor([-reach, 0.0, reach]), kinks]).sort()
         wrong = self._first_wrong(c, b, reach, kinks, neurons, paths[0])
-        values = self._second_layer(t, order - 3, b, neurons, value, slope)
+        values = self._second_layer(t, order - 3, b, neurons, value, slope)  # (h, P)
         off = torch.zeros_like(c)
         for layer, columns in enumerate(self._absolute_columns, start=1):
             carried = _carry(wrong, columns)
@@ -118,14 +129,17 @@ class Tracer:
             if layer == len(self._columns):
                 break
             margin = carried + off + self.errors.of_layer(layer + 1, paths[layer], knots=2 * len(t))
-            kept = (values.amax(0) >= -margin).nonzero()[:, 0]  # the others are off all along
-            t, values = with_kinks(t, values[:, kept])
+            least, most = values.amin(1), values.amax(1)
+            kept = (most >= -margin).nonzero()[:, 0]  # the others are off all along
+            t, knots, own = with_kinks(t, values.index_select(0, kept))  # (P, kept)
             wrong = carried
-            wrong[kept] += wrong_amounts(values, margin[kept])
-            values = values.relu_() @ self._columns[layer][kept] + self.maps.biases[layer + 1]
+            unsure = least[kept] <= margin[kept]  # a wrong sign is at most what the value is at its own kink
+            wrong[kept] += torch.where(unsure, own + margin[kept], 0.0)
+            outputs = knots.relu_() @ self._columns[layer].index_select(0, kept) + self.maps.biases[layer + 1]
+            values = outputs.T.contiguous() if layer + 1 < len(self._columns) else outputs.T
         slack = off + self.errors.of_layer(len(self.maps.weights), paths[-1], knots=2 * len(t))
-        base = values[int((t == 0).nonzero()[0, 0])].clone()
-        return Polyline(t, base, values - base, slack)
+        base = values[:, int((t == 0).nonzero()[0, 0])].clone()
+        return Polyline(t, base, values.T - base, slack)
 
     def _first_wrong(self, c: Tensor, b: Tensor, reach: float, kinks: Tensor, neurons: Tensor, path: Tensor) -> Tensor:
         """What the first layer's inputs have of the wrong sign on a piece: what they are at their own kinks."""
@@ -137,7 +151,7 @@ class Tracer:
     def _second_layer(
         self, t: Tensor, which: Tensor, b: Tensor, neurons: Tensor, value: Tensor, slope: Tensor
     ) -> Tensor:
-        """The second layer's inputs at all first knots, ``(P, h₂)``, by adding up: at a kink one neuron changes.
+        """The second layer's inputs at all first knots, ``(h₂, P)``, by adding up: at a kink one neuron changes.
 
         Args:
             which: of each knot, the kink that it is, or a negative number for the ends and 0.
@@ -145,10 +159,12 @@ class Tracer:
         change = t.new_zeros(len(t), len(value))
         knots = (which >= 0).nonzero()[:, 0]
         of = neurons[which[knots]]
-        change[knots] = self._columns[0][of] * b[of].abs()[:, None]  # one switched on adds b, one switched off takes it
+        change[knots] = self._columns[0].index_select(0, of) * b[of].abs()[:, None]  # on adds b, off takes b < 0 away
         change[0] += slope
-        steps = change.cumsum_(0)[:-1].mul_(t.diff()[:, None])
-        return torch.cat([value[None], steps.cumsum_(0).add_(value)])
+        steps = change.T.contiguous().cumsum_(1)  # the slopes; adding up is quick where numbers are side by side
+        steps[:, 1:] = steps[:, :-1] * t.diff()
+        steps[:, 0] = value
+        return steps.cumsum_(1)
 
 
 def first_kinks(c: Tensor, b: Tensor, reach: float) -> tuple[Tensor, Tensor]:
@@ -157,35 +173,27 @@ def first_kinks(c: Tensor, b: Tensor, reach: float) -> tuple[Tensor, Tensor]:
     return -c[neurons] / b[neurons], neurons
 
 
-def with_kinks(t: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Knots and values ``(P, h)`` with those added at which a value changes sign between two knots."""
-    piece, neuron = (values[:-1] * values[1:] < 0).nonzero(as_tuple=True)
-    left, right = values[piece, neuron], values[piece + 1, neuron]
-    share = left / (left - right)
-    added = torch.lerp(values[piece], values[piece + 1], share[:, None])
-    knots, order = torch.cat([t, torch.lerp(t[piece], t[piece + 1], share)]).sort(stable=True)
-    return knots, torch.cat([values, added])[order]
+def with_kinks(t: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Knots, and values ``(h, P)`` at them, with those added at which a value changes sign between two knots.
 
-
-def wrong_amounts(values: Tensor, margin: Tensor) -> Tensor:
-    """What inputs ``(P, h)`` at knots have of the wrong sign on a piece, at most, ``(h,)``.
-
-    On a piece a neuron counts as on if its values at the two ends are positive on the whole.
-
-    Args:
-        margin: how far the values may be from those of the affine network on the piece.
+    Returns:
+        knots ``(P′,)``, values ``(P′, h)``, and the largest value that each has at a kink of its own, ``(h,)``: 0 but
+        for rounding.
     """
-    unsure = (values.abs() <= margin).any(0) | ((values < 0).any(0) & (values > 0).any(0))
-    some = values[:, unsure]
-    is_on = some[:-1] + some[1:] > 0
-    least, most = torch.minimum(some[:-1], some[1:]), torch.maximum(some[:-1], some[1:])
-    amounts = torch.where(is_on, -least, most).clamp(min=0).amax(0)
-    wrong = torch.zeros_like(margin)
-    wrong[unsure] = amounts + margin[unsure]
-    return wrong
+    crossing = ((values.amin(1) < 0) & (values.amax(1) > 0)).nonzero()[:, 0]
+    some = values.index_select(0, crossing)
+    neuron, piece = (some[:, :-1] * some[:, 1:] < 0).nonzero(as_tuple=True)
+    left, right = some[neuron, piece], some[neuron, piece + 1]
+    neuron, share = crossing[neuron], left / (left - right)
+    rows = values.T.contiguous()
+    added = torch.lerp(rows.index_select(0, piece), rows.index_select(0, piece + 1), share[:, None])
+    own = torch.zeros_like(values[:, 0])
+    own.scatter_reduce_(0, neuron, added.gather(1, neuron[:, None])[:, 0].abs(), "amax")
+    knots, order = torch.cat([t, torch.lerp(t[piece], t[piece + 1], share)]).sort(stable=True)
+    return knots, torch.cat([rows, added]).index_select(0, order), own
 
 
 def _carry(amounts: Tensor, absolute: Tensor) -> Tensor:
     """Amounts ``(h,)`` through the absolute values of the next layer's weights ``(h, h′)``; most are 0."""
     some = amounts.nonzero()[:, 0]
-    return amounts[some] @ absolute[some]
+    return amounts[some] @ absolute.index_select(0, some)

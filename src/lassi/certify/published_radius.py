@@ -21,9 +21,7 @@ from lassi.similarity.sets import SimilaritySet
 METHOD = "exact-modular"
 
 
-def certify_published(
-    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet
-) -> list[Certificate]:
+def certify_published(model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet) -> list[Certificate]:
     """Certificates of people ``(B, q)``, by their numbers."""
     if not (isinstance(model.classifier, Classifier) and model.classifier.is_linear):
         raise UserError(
@@ -42,7 +40,7 @@ def farthest(model: Model, z: Tensor, similar: SimilaritySet) -> list[tuple[Tens
     """R(z) of each person, and a bound of how far R moves similar people: exact for one direction but for its slack."""
     if similar.rank == 1:
         return [_on_polyline(line) for line in model.tracer(z, similar.basis, similar.radius)]
-    return [_on_ball(network) for network in model.reducer(z, similar.basis, similar.radius)]
+    return [_on_ball(network) for (network,) in model.reducer(z, similar.basis, similar.radius)]
 
 
 def _on_polyline(line: Polyline) -> tuple[Tensor, float]:

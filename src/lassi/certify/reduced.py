@@ -189,28 +189,29 @@ class Reducer:
         self.maps = maps
         self._columns = [weight.T.contiguous() for weight in maps.weights[1:]]  # (fan-in, fan-out)
 
-    def __call__(self, z: Tensor, directions: Tensor, radius: float | Tensor) -> list[Reduced]:
-        """The reduced networks of people.
+    def __call__(self, z: Tensor, directions: Tensor, *radii: float) -> list[list[Reduced]]:
+        """The reduced networks of people, of each on balls of all radii.
 
         Args:
             z: ``(B, q)``.
             directions: shared ``(q, n)`` or a person's own ``(B, q, n)``.
-            radius: R of everybody, or of each, ``(B,)``.
+            radii: of the balls.
         """
         z, directions = z.double(), directions.double()
         along = along_in_tiles(self.maps, z, directions)
-        b = along.b.expand(len(z), -1, -1)  # (B, h, n)
-        radii = torch.as_tensor(radius, dtype=torch.float64).expand(len(z))
-        paths = self.errors.path_sums(z.norm(dim=1) + radii * directions.norm(dim=(-2, -1)))
-        spread = radii[:, None] * b.norm(dim=2) + self.errors.of_layer(1, paths[0])
-        ranges = along.c - spread, along.c + spread
-        affine = torch.cat([along.c[:, :, None], b], 2)  # (B, h, 1 + n)
-        folded = self._fold_first(affine, ranges[0] >= 0) if self._columns else affine
+        affine = torch.cat([along.c[:, :, None], along.b.expand(len(z), -1, -1)], 2)  # (B, h, 1 + n)
+        lengths = z.norm(dim=1), directions.norm(dim=(-2, -1)).expand(len(z))
+        balls = [self._on_ball(affine, lengths[0] + radius * lengths[1], radius) for radius in radii]
+        return [list(networks) for networks in zip(*balls, strict=True)]
+
+    def _on_ball(self, affine: Tensor, lengths: Tensor, radius: float) -> list[Reduced]:
+        paths = self.errors.path_sums(lengths)
+        spread = radius * affine[:, :, 1:].norm(dim=2) + self.errors.of_layer(1, paths[0])
+        low, high = affine[:, :, 0] - spread, affine[:, :, 0] + spread
+        folded = self._fold_first(affine, low >= 0) if self._columns else affine
         return [
-            self._reduce(
-                affine[i], (ranges[0][i], ranges[1][i]), folded[i], radii[i].item(), [path[i] for path in paths]
-            )
-            for i in range(len(z))
+            self._reduce(affine[i], (low[i], high[i]), folded[i], radius, [path[i] for path in paths])
+            for i in range(len(affine))
         ]
 
     def _fold_first(self, affine: Tensor, is_on: Tensor) -> Tensor:

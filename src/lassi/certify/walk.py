@@ -4,7 +4,6 @@ For one direction on the polyline, for several through the reduced network. Disp
 maps all similar people to nearly the same point, their differences would be lost beside its size.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,9 +12,9 @@ from torch import Tensor
 
 from lassi.base.engine import chunks
 from lassi.certify.polyline import Polyline
-from lassi.certify.reduced import Displacement, Reduced
+from lassi.certify.shells import Shells
 
-CHUNK = 1024  # samples at a time, such that they stay in the cache
+CHUNK = 8192  # samples at a time
 
 
 class Walk(Protocol):
@@ -51,8 +50,8 @@ class PolylineWalk:
 
     def squares_at_knots(self, centres: Tensor) -> Tensor:
         """Squared distances of the knots to centres ``(m, k)``, ``(m, P)``."""
-        y = self.line.moves
-        squares = centres.square().sum(1)[:, None] + y.square().sum(1) - 2 * centres @ y.T
+        line = self.line
+        squares = torch.addmm(line.moves2, centres, line.moves.T, alpha=-2).add_(centres.square().sum(1)[:, None])
         return squares.clamp_(min=0)
 
     def distances(self, t: Tensor, centres: Tensor) -> Tensor:
@@ -60,57 +59,32 @@ class PolylineWalk:
         values = t[:, 0].double()
         piece = torch.searchsorted(line.t, values).clamp(1, len(line.t) - 1)
         share = (values - line.t[piece - 1]) / (line.t[piece] - line.t[piece - 1])
-        lengths = line.moves.diff(dim=0).square().sum(1)
-        bend = share * (1 - share) * lengths[piece - 1]
-        knots = self.squares_at_knots(centres.double())
-        squares = torch.lerp(knots[:, piece - 1], knots[:, piece], share).sub_(bend)
-        return squares.clamp_(min=0).sqrt_()
+        bend = share * (1 - share) * line.lengths2[piece - 1]
+        knots = self.squares_at_knots(centres.double()).T.contiguous()  # (P, m): rows are taken quickly
+        ends = knots.index_select(0, piece - 1), knots.index_select(0, piece)
+        squares = torch.lerp(*ends, share[:, None]).sub_(bend[:, None])  # (N, m)
+        return squares.clamp_(min=0).sqrt_().T
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedWalk:
-    """Along several directions, in float32 displacements.
+class ShellsWalk:
+    """Along several directions, in float32 displacements."""
 
-    The draws are taken shell by shell: on a smaller ball more of the network is stable, and most draws are in the
-    smallest.
-
-    Args:
-        shells: the network on balls of rising radius.
-    """
-
-    shells: Sequence[Reduced]
+    shells: Shells
 
     @property
     def base(self) -> Tensor:
-        return self.shells[0].displacement.base
+        return self.shells.base
 
     def moves(self, t: Tensor) -> Tensor:
-        out = torch.empty(len(t), len(self.base), dtype=torch.float32)
-        for rows, network in self._by_shell(t):
-            for part in chunks(len(rows), CHUNK):
-                some = rows[part.start : part.stop]
-                out[some] = network(t[some].float())
-        return out
+        return self.shells.moves(t)
 
     def distances(self, t: Tensor, centres: Tensor) -> Tensor:
         out = torch.empty(len(centres), len(t), dtype=torch.float32)
-        centres = centres.float()
-        for rows, network in self._by_shell(t):
-            for part in chunks(len(rows), CHUNK):
-                some = rows[part.start : part.stop]
-                out[:, some] = _distances(network(t[some].float()), centres)
+        for part in chunks(len(t), CHUNK):
+            some = slice(part.start, part.stop)
+            out[:, some] = _distances(self.moves(t[some]), centres.float())
         return out
-
-    def _by_shell(self, t: Tensor) -> list[tuple[Tensor, Displacement]]:
-        """Which samples belong to which shell, and its network."""
-        norms, found, inner = t.double().norm(dim=1), [], -1.0
-        for shell in self.shells:
-            rows = ((norms > inner) & (norms <= shell.radius)).nonzero()[:, 0]
-            inner = shell.radius
-            if len(rows):
-                found.append((rows, shell.displacement.to(torch.float32)))
-        assert sum(len(rows) for rows, _ in found) == len(t), "the shells hold every draw"
-        return found
 
 
 def _distances(y: Tensor, centres: Tensor) -> Tensor:

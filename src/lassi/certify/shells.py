@@ -1,0 +1,64 @@
+"""Outputs of a network at Gaussian coefficients of one person, for several directions.
+
+Draws are taken shell by shell: on a smaller ball more of the network is stable, and most draws are in small balls.
+The very few beyond the largest go through the whole network.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from scipy.stats import chi
+from torch import Tensor
+
+from lassi.base.engine import chunks
+from lassi.certify.reduced import Displacement, Reducer
+from lassi.representation.network import Along
+
+SHARES = (0.4, 0.75, 0.95, 0.999)  # of the draws that are in each ball
+CHUNK = 1024  # draws at a time, such that they stay in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Shells:
+    """One person's network on balls of rising radius.
+
+    Args:
+        radii: of the balls.
+        networks: on each, as displacements, in float32.
+        base: the output at t = 0, in float64, ``(k,)``.
+        whole: the network itself.
+    """
+
+    radii: Sequence[float]
+    networks: Sequence[Displacement]
+    base: Tensor
+    whole: Along
+
+    def moves(self, t: Tensor) -> Tensor:
+        """How the outputs at coefficients ``(N, n)``, float64, differ from the base; ``(N, k)``, float32."""
+        out = torch.empty(len(t), len(self.base), dtype=torch.float32)
+        which = torch.bucketize(t.norm(dim=1), torch.tensor(self.radii, dtype=torch.float64))
+        for shell, network in enumerate(self.networks):
+            rows = (which == shell).nonzero()[:, 0]
+            for part in chunks(len(rows), CHUNK):
+                some = rows[part.start : part.stop]
+                out[some] = network(t[some].float())
+        beyond = (which == len(self.networks)).nonzero()[:, 0]
+        for part in chunks(len(beyond), CHUNK):
+            some = beyond[part.start : part.stop]
+            out[some] = (self.whole(t[some][None])[0] - self.base).float()
+        return out
+
+
+def shells_of(reducer: Reducer, z: Tensor, directions: Tensor, sigma: float) -> list[Shells]:
+    """The shells of people ``(B, q)`` for noise N(0, σ²) on coefficients along shared directions ``(q, n)``."""
+    n = directions.shape[-1]
+    radii = [sigma * float(chi.ppf(share, n)) for share in SHARES]
+    whole = reducer.maps.along(z.double(), directions.double())
+    return [
+        Shells(
+            radii, [network.displacement.to(torch.float32) for network in own], own[0].displacement.base, whole.of(i)
+        )
+        for i, own in enumerate(reducer(z, directions, *radii))
+    ]

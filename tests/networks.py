@@ -1,0 +1,50 @@
+"""Networks to certify, small and random."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from lassi.base.streams import Stream
+from lassi.certify.model import Model
+from lassi.consumer.classifier import Classifier
+from lassi.representation.network import Representation
+from lassi.similarity.sets import SimilaritySet
+
+
+def random_model(
+    seed: int, widths: Sequence[int] = (32, 24, 12), classes: int = 2, hidden: Sequence[int] = (), q: int = 20
+) -> Model:
+    """A representation with BatchNorms that have seen something, and a classifier."""
+    stream = Stream(seed, "test/model")
+    r = Representation(q, widths, stream=stream.child("r"))
+    generator = stream.child("norms").torch()
+    for norm in r.norms:
+        norm.running_mean = 0.3 * torch.randn(norm.num_features, generator=generator)
+        norm.running_var = 0.3 + torch.rand(norm.num_features, generator=generator)
+        if norm.affine:
+            norm.weight.data = 0.5 + torch.rand(norm.num_features, generator=generator)
+            norm.bias.data = 0.3 * torch.randn(norm.num_features, generator=generator)
+    c = Classifier(widths[-1], classes, hidden, stream=stream.child("c"))
+    r, c = r.eval().requires_grad_(False), c.eval().requires_grad_(False)
+    c.linears[-1].bias -= c(r(random_people(seed + 1, 500, q))).mean(0)  # every class has its people
+    return Model(r, c)
+
+
+def random_people(seed: int, count: int = 8, q: int = 20) -> Tensor:
+    return torch.randn(count, q, generator=Stream(seed, "test/people").torch())
+
+
+def random_set(seed: int, n: int = 1, q: int = 20, radius: float = 1.0, length: float = 1.0) -> SimilaritySet:
+    directions = torch.randn(q, n, generator=Stream(seed, "test/directions").torch())
+    return SimilaritySet(length * directions / directions.norm(dim=0), radius)
+
+
+def classes_at(model: Model, z: Tensor, similar: SimilaritySet, t: Tensor) -> Tensor:
+    """By the unfolded networks, in float64: ``(B, N)`` for coefficients ``(N, n)``."""
+    r, c = model.representation.double(), model.classifier.double()
+    with torch.no_grad():
+        points = z.double()[:, None] + t.double() @ similar.basis.double().T
+        found = c(r(points.flatten(0, 1))).argmax(1).view(len(z), len(t))
+    r.float(), c.float()
+    return found
