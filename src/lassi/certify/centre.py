@@ -19,6 +19,7 @@ from lassi.certify.walk import PolylineWalk, Walk
 
 # Computed in float32, distances may be off by some roundings; what is certified is rounded up.
 ROUND_UP = 1 + 1e-5
+FACTOR = 3  # from a radius that holds p(Δ) at z to where any centre of z′ can be: 1 + β, β = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | N
     if radius is None:
         return Centre(move, None)
     bound = ordered(walk.distances(draws.quantile, move[None]), settings.order(radius)).item()
-    return Centre(move, 3 * bound * ROUND_UP)
+    return Centre(move, FACTOR * bound * ROUND_UP)
 
 
 def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
@@ -93,7 +94,7 @@ def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radiu
     if radius is None:
         return Centre(move, None)
     bound = mass_radius(walk, move, settings.sigma, level(0.0, radius, settings.sigma))
-    return Centre(move, 3 * bound * ROUND_UP)
+    return Centre(move, FACTOR * bound * ROUND_UP)
 
 
 def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:

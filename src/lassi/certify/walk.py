@@ -28,7 +28,7 @@ class Walk(Protocol):
         """R(z + A t) − R(z) at coefficients ``(N, n)``, ``(N, k)``."""
 
     def distances(self, t: Tensor, centres: Tensor) -> Tensor:
-        """Distances of R(z + A t) to centres, given as displacements ``(m, k)``; ``(m, N)``."""
+        """Distances of R(z + A t) to centres, given as displacements ``(m, k)``; ``(m, N)``, in any order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +56,15 @@ class PolylineWalk:
 
     def distances(self, t: Tensor, centres: Tensor) -> Tensor:
         line = self.line
-        values = t[:, 0].double()
+        values = t[:, 0].sort().values  # neighbours are on one piece, whose numbers are then at hand
         piece = torch.searchsorted(line.t, values).clamp(1, len(line.t) - 1)
         share = (values - line.t[piece - 1]) / (line.t[piece] - line.t[piece - 1])
         bend = share * (1 - share) * line.lengths2[piece - 1]
-        knots = self.squares_at_knots(centres.double()).T.contiguous()  # (P, m): rows are taken quickly
+        dtype = torch.float64 if len(centres) == 1 else torch.float32  # many serve to choose one
+        knots = self.squares_at_knots(centres.double()).T.to(dtype).contiguous()  # (P, m): rows are taken quickly
         ends = knots.index_select(0, piece - 1), knots.index_select(0, piece)
-        squares = torch.lerp(*ends, share[:, None]).sub_(bend[:, None])  # (N, m)
-        return squares.clamp_(min=0).sqrt_().T
+        squares = torch.lerp(*ends, share[:, None].to(dtype)).sub_(bend[:, None])  # (N, m)
+        return squares.clamp_(min=0).sqrt_().T.contiguous()
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,14 @@ def train(quick: Quick = False, threads: Threads = None, as_json: Json = False) 
     _print("train", bench_train, quick, threads, as_json)
 
 
+@command(app, "certify")
+def certify(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
+    """Seconds a person of every certificate beside the published procedure, at the paper's size."""
+    from lassi.bench.certify import bench_certify
+
+    _print("certify", bench_certify, quick, threads, as_json)
+
+
 def _print(name: str, bench: Callable[..., "list[Row]"], quick: bool, threads: int | None, as_json: bool) -> None:
     from lassi.base.engine import cores
     from lassi.base.progress import for_stream
