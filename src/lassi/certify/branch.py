@@ -93,7 +93,12 @@ def attack(margins: Reduced, linear: Tensor) -> tuple[Tensor, float]:
     unit = directions / directions.norm(dim=1, keepdim=True).clamp(min=1e-300)
     unit[:TRIED] *= torch.rand(TRIED, 1, generator=generator, dtype=torch.float64) ** (1 / n)
     worst = -linear[:, 1:] / linear[:, 1:].norm(dim=1, keepdim=True).clamp(min=1e-300)
-    t = radius * torch.cat([unit, worst])
+    return descend(margins, radius * torch.cat([unit, worst]))
+
+
+def descend(margins: Reduced, t: Tensor) -> tuple[Tensor, float]:
+    """Downhill from the best of some points ``(N, n)``: a point of the ball, and its least margin plus the slack."""
+    radius = margins.radius
     best_t, best = _least(margins, t)
     rival = int((margins(best_t[None]) + margins.error).argmin())
     step = radius / 4

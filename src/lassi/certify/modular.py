@@ -56,12 +56,18 @@ def predict_modular(
     classes: ClassSmoothing,
     *,
     seed: int,
+    place: str = "predict",
 ) -> list[int | None]:
-    """The classes of the smoothed model, the one that is certified; None where it abstains."""
+    """The classes of the smoothed model, the one that is certified; None where it abstains.
+
+    Args:
+        place: a name for where the people are, if they are similar to those of these numbers; it names their draws.
+    """
     refuse_own_directions(similar)
-    draws = [draw_noise(centres, similar.rank, stream=_stream(seed, person)) for person in people]
+    streams = [_stream(seed, person).child(place) for person in people]
+    draws = [draw_noise(centres, similar.rank, stream=stream) for stream in streams]
     found: list[int | None] = []
-    for person, walk, drawn in zip(people, walks(model, z, similar, draws, centres), draws, strict=True):
+    for stream, walk, drawn in zip(streams, walks(model, z, similar, draws, centres), draws, strict=True):
         centre = smoothed_centre(walk, drawn, centres, None)
         if centre is None:
             found.append(None)
@@ -71,8 +77,7 @@ def predict_modular(
             found.append(None if exact.abstains else exact.label)
             continue
         sample = noisy_classes(model.classifier, r, classes.sigma)
-        stream = _stream(seed, person).child("predict")
-        found.append(predicted_class(sample, classes.samples0, classes.alpha, stream=stream))
+        found.append(predicted_class(sample, classes.samples0, classes.alpha, stream=stream.child("class")))
     return found
 
 

@@ -1,0 +1,128 @@
+"""Certifying people by any method, into a file that resumes; attacks."""
+
+import json
+import math
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from lassi.base.errors import UserError
+from lassi.certify.attack import attack_people
+from lassi.certify.certificate import METHODS, Outcome
+from lassi.certify.exact import certify_segments
+from lassi.certify.people import (
+    CertificateFile,
+    Certification,
+    certify_people,
+    certify_some,
+    default_method,
+)
+from lassi.similarity.sets import SimilaritySet
+from networks import classes_at, random_model, random_people, random_set
+
+double = partial(torch.tensor, dtype=torch.float64)
+QUICK = Certification(n=1500, n0=1500, n_rs=2000, n_rs0=200)
+OF = {"flow": "f", "classifier": "c"}
+
+
+def run(path: Path, method: str, people: int = 40, settings: Certification = QUICK):
+    model, z, similar = random_model(1), random_people(1, 40), random_set(1, length=0.3)
+    return certify_people(
+        model, z[:people], range(people), similar, method, settings, CertificateFile(path, OF), sigma_rs=0.5, seed=0
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path: Path, method: str) -> None:
+    whole = run(tmp_path / "whole.jsonl", method)
+    assert {certificate.method for certificate in whole} == {method}
+    run(tmp_path / "part.jsonl", method, people=16)
+    content = (tmp_path / "part.jsonl").read_bytes()
+    (tmp_path / "part.jsonl").write_bytes(content[:-40])  # killed while it wrote
+    assert run(tmp_path / "part.jsonl", method) == whole
+    lines = sorted((tmp_path / "part.jsonl").read_bytes().splitlines())
+    assert lines == sorted((tmp_path / "whole.jsonl").read_bytes().splitlines())
+    assert all(json.loads(line)["of"] == OF for line in lines)
+
+
+def test_certificates_of_another_model_are_refused(tmp_path: Path) -> None:
+    run(tmp_path / "c.jsonl", "exact-joint", people=4)
+    with pytest.raises(UserError, match="another model or other settings"):
+        CertificateFile(tmp_path / "c.jsonl", {"flow": "other"})
+    (tmp_path / "c.jsonl").write_text('{"person": 1}\n')
+    with pytest.raises(UserError, match="is not a certificate"):
+        CertificateFile(tmp_path / "c.jsonl", OF)
+
+
+def test_failures_shared_by_all_cost_certificates(tmp_path: Path) -> None:
+    each = run(tmp_path / "each.jsonl", "smoothed-modular")
+    settings = Certification(n=3000, n0=3000, n_rs=2000, n_rs0=200, family="all")
+    together = run(tmp_path / "all.jsonl", "smoothed-modular", settings=settings)
+    assert each[0].alpha == pytest.approx(0.006)
+    assert together[0].alpha == pytest.approx(0.006 / 40)
+
+
+def test_the_default_is_exact_for_few_directions() -> None:
+    assert default_method(random_set(1, 3)) == "exact-joint"
+    assert default_method(random_set(1, 4)) == "smoothed-modular"
+
+
+def test_bad_input_is_told() -> None:
+    model, z, similar = random_model(1), random_people(1, 3), random_set(1)
+    for value in (math.nan, math.inf):
+        broken = z.clone()
+        broken[1, 3] = value
+        with pytest.raises(UserError, match="latent of person 8 is not finite"):
+            certify_some(model, broken, [7, 8, 9], similar, "exact-joint", QUICK, sigma_rs=1.0, seed=0)
+    with pytest.raises(UserError, match="Did you mean 'exact-joint'"):
+        certify_some(model, z, [7, 8, 9], similar, "exact-jiont", QUICK, sigma_rs=1.0, seed=0)
+    for settings in ({"candidates": "some"}, {"flip": 0.0}, {"max_boxes": 0}, {"family": "both"}, {"sigma_cs": -1.0}):
+        with pytest.raises(UserError):
+            Certification(**settings)
+
+
+def test_what_is_infeasible_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="check cannot pass"):
+        run(tmp_path / "c.jsonl", "smoothed-modular", settings=Certification(n0=500))
+    with pytest.raises(UserError, match="cannot certify the radius"):
+        run(tmp_path / "c.jsonl", "smoothed-joint", settings=Certification(n_rs=50))
+    assert not (tmp_path / "c.jsonl").exists()
+
+
+# --- attacks ----------------------------------------------------------------------------------------------------
+
+
+def test_along_one_direction_the_attack_finds_the_flip() -> None:
+    model, z, similar = random_model(2), random_people(2, 30), random_set(2, length=2.0)
+    exact = certify_segments(model, z, range(30), similar)
+    found = attack_people(model, z, range(30), similar, seed=0)
+    for certificate, attack in zip(exact, found, strict=True):
+        assert attack.predicted == certificate.predicted
+        if certificate.outcome is Outcome.CERTIFIED:
+            assert (attack.flips, attack.nearest, attack.distance) == (0, None, None)
+        else:
+            assert attack.distance == pytest.approx(certificate.flip, rel=1e-3)
+            there = classes_at(model, z[attack.person : attack.person + 1], similar, double([attack.nearest.t]))
+            assert there.item() == attack.nearest.predicted != attack.predicted
+
+
+@pytest.mark.parametrize("ways", [["end-points"], ["grid"], ["random"], ["gradient"]])
+def test_every_way_finds_somebody(ways: list[str]) -> None:
+    model, z, similar = random_model(3), random_people(3, 40), random_set(3, 3, length=2.0)
+    found = attack_people(model, z, range(40), similar, ways=ways, seed=0)
+    hits = [attack for attack in found if attack.nearest]
+    assert hits
+    for attack in hits:
+        assert attack.distance <= 1 + 1e-9
+        there = classes_at(model, z[attack.person : attack.person + 1], similar, double([attack.nearest.t]))
+        assert there.item() == attack.nearest.predicted != attack.predicted
+
+
+def test_attacks_take_own_directions_and_refuse_unknown_ways() -> None:
+    model, z = random_model(4), random_people(4, 3)
+    own = SimilaritySet(torch.stack([random_set(seed, 2, length=3.0).directions for seed in range(3)]), 1.0)
+    assert len(attack_people(model, z, range(3), own, seed=0)) == 3
+    with pytest.raises(UserError, match="no attack called"):
+        attack_people(model, z, range(3), own, ways=["gird"], seed=0)
