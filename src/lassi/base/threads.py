@@ -2,7 +2,8 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -13,6 +14,17 @@ def use_threads(count: int | None) -> None:
     """Let PyTorch use so many threads; None leaves it as it is."""
     if count is not None:
         torch.set_num_threads(count)
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Let PyTorch use one thread, where several workers keep all cores busy."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def fastest_threads(work: Callable[[], object], *, repeats: int = 3) -> int:

@@ -6,13 +6,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from torch import Tensor
 
-from lassi.base.engine import map_chunks
+from lassi.base.engine import cores, map_chunks
 from lassi.base.errors import UserError, unknown
 from lassi.base.files import refusals_told
 from lassi.base.progress import SILENT, Progress
+from lassi.base.threads import one_thread_each
 from lassi.certify.branch import MAX_BOXES, certify_balls
 from lassi.certify.certificate import METHODS, Certificate
 from lassi.certify.exact import certify_segments
@@ -32,6 +34,7 @@ class Certification:
     """How people are certified; the defaults are the paper's, but for the bound on the quantile.
 
     Args:
+        methods: which certificates are made; the first is also held against the ground truth, where there is one.
         sigma_cs: noise on coefficients, in multiples of the radius; of both smoothed methods.
         n, n0: samples of the quantile, and of the centre and its check.
         n_rs, n_rs0: draws that bound a class's probability, and that choose the class.
@@ -41,6 +44,9 @@ class Certification:
         max_boxes: the budget of the search along several directions.
     """
 
+    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}  # where it is read from a recipe
+
+    methods: tuple[str, ...] = ("smoothed-modular", "exact-joint")
     sigma_cs: float = 0.65
     n: int = 10_000
     n0: int = 10_000
@@ -58,6 +64,7 @@ class Certification:
     max_boxes: int = MAX_BOXES
 
     def __post_init__(self) -> None:
+        refuse_unknown(self.methods)
         if isinstance(self.candidates, str) and self.candidates != "all":
             raise UserError(f"'{self.candidates}' candidates are asked for.", hint='Choose a number, or "all".')
         if not (math.isfinite(self.flip) and self.flip > 0):
@@ -97,6 +104,13 @@ class Certification:
             self.classes(self.sigma_cs * similar.radius).refuse_infeasible(similar.radius)
 
 
+def refuse_unknown(methods: Sequence[str]) -> None:
+    """Refuse names that are of no method."""
+    for method in methods:
+        if method not in METHODS:
+            raise unknown("certificate called", method, METHODS)
+
+
 def default_method(similar: SimilaritySet) -> str:
     """Exact for few directions, smoothed for many."""
     return "exact-joint" if similar.rank <= 3 else "smoothed-modular"
@@ -118,8 +132,7 @@ def certify_some(
     Args:
         sigma_rs: the noise that the classifier was trained with.
     """
-    if method not in METHODS:
-        raise unknown("certificate called", method, METHODS)
+    refuse_unknown([method])
     wrong = (~z.isfinite().all(1)).nonzero()[:, 0].tolist()
     if wrong:
         raise UserError(f"The latent of person {people[wrong[0]]} is not finite.", hint="Check the flow.")
@@ -191,13 +204,16 @@ def certify_people(
     settings.refuse_infeasible(method, similar, model.representation.widths[-1])
     missing = [row for row, person in enumerate(people) if person not in file.certificates]
 
-    def work(part: range) -> None:
+    def work(part: range) -> list[Certificate]:
         rows = missing[part.start : part.stop]
         whose = similar if similar.is_shared else SimilaritySet(similar.directions[rows], similar.radius)
         some = [people[row] for row in rows]
-        file.append(certify_some(model, z[rows], some, whose, method, settings, sigma_rs=sigma_rs, seed=seed))
+        return certify_some(model, z[rows], some, whose, method, settings, sigma_rs=sigma_rs, seed=seed)
 
     what = f"certifying ({method})"
-    for _ in map_chunks(work, len(missing), chunk=CHUNK, what=what, unit="people", progress=progress):
-        pass
+    with one_thread_each():
+        for found in map_chunks(
+            work, len(missing), chunk=CHUNK, workers=cores(), what=what, unit="people", progress=progress
+        ):
+            file.append(found)
     return [file.certificates[person] for person in people]

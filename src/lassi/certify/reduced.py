@@ -19,7 +19,7 @@ from torch import Tensor
 
 from lassi.certify.rounding import Errors
 from lassi.certify.tiles import along_in_tiles, in_tiles
-from lassi.representation.network import Folded
+from lassi.representation.network import Along, Folded
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +93,18 @@ class Displacement:
     Args:
         base: g(0), ``(k,)``.
         maps: of each block, on displacements of the features before it, ``(u, f)``; the constant has none.
+        starts: the first feature that each map looks at; those before do not matter to it.
         below, above: min(p, 0) and max(p, 0) of each block, ``(u,)``.
-        out: ``(k, f)``.
+        out: ``(k, f)``, beginning with the feature ``out_start``.
     """
 
     base: Tensor
     maps: list[Tensor]
+    starts: list[int]
     below: list[Tensor]
     above: list[Tensor]
     out: Tensor
+    out_start: int
 
     @staticmethod
     def of(reduced: Reduced) -> "Displacement":
@@ -110,29 +113,50 @@ class Displacement:
         return Displacement(
             (origin @ reduced.out.T)[0],
             [block.maps[:, 1:].contiguous() for block in reduced.blocks],
+            [0] * len(inputs),
             [p.clamp(max=0) for p in inputs],
             [p.clamp(min=0) for p in inputs],
             reduced.out[:, 1:].contiguous(),
+            0,
         )
+
+    @staticmethod
+    def whole(along: Along) -> "Displacement":
+        """Of a network as it is, where hardly anything is stable; each layer looks at the one before alone."""
+        inputs, maps, starts = [along.c[0]], [along.b.view(along.c.shape[1], -1)], [0]
+        done = maps[0].shape[1]
+        for weight, bias in zip(along.maps.weights[1:], along.maps.biases[1:], strict=True):
+            inputs.append(weight @ inputs[-1].relu() + bias)
+            maps.append(weight)
+            starts.append(done)
+            done += weight.shape[1]
+        *hidden, base = inputs
+        below, above = [p.clamp(max=0) for p in hidden], [p.clamp(min=0) for p in hidden]
+        return Displacement(base, maps[:-1], starts[:-1], below, above, maps[-1], starts[-1])
+
+    @property
+    def cost(self) -> int:
+        """Multiplications a sample."""
+        return sum(maps.numel() for maps in self.maps) + self.out.numel()
 
     def to(self, dtype: torch.dtype) -> "Displacement":
         maps, below, above = ([x.to(dtype) for x in tensors] for tensors in (self.maps, self.below, self.above))
-        return Displacement(self.base.to(dtype), maps, below, above, self.out.to(dtype))
+        return Displacement(self.base.to(dtype), maps, self.starts, below, above, self.out.to(dtype), self.out_start)
 
     def features(self, t: Tensor) -> Tensor:
         """How the features differ from those at 0, at coefficients ``(N, n)``, ``(N, f)``."""
-        moved = t.new_empty(len(t), self.out.shape[1])
-        moved[:, : t.shape[1]] = t
+        moved = t.new_empty(len(t), self.out_start + self.out.shape[1])
         done = t.shape[1]
-        for maps, below, above in zip(self.maps, self.below, self.above, strict=True):
-            change = torch.addmm(below, moved[:, :done], maps.T)
+        moved[:, :done] = t
+        for maps, start, below, above in zip(self.maps, self.starts, self.below, self.above, strict=True):
+            change = torch.addmm(below, moved[:, start:done], maps.T)
             torch.maximum(change, -above, out=moved[:, done : done + len(maps)])
             done += len(maps)
         return moved
 
     def __call__(self, t: Tensor) -> Tensor:
         """g(t) − g(0) at coefficients ``(N, n)``, ``(N, k)``."""
-        return self.features(t) @ self.out.T
+        return self.features(t)[:, self.out_start :] @ self.out.T
 
 
 def lower_bounds(rows: Tensor, blocks: Sequence[Block], ranges: Sequence[tuple[Tensor, Tensor]]) -> Tensor:

@@ -1,7 +1,7 @@
 """Outputs of a network at Gaussian coefficients of one person, for several directions.
 
 Draws are taken shell by shell: on a smaller ball more of the network is stable, and most draws are in small balls.
-The very few beyond the largest go through the whole network.
+Those beyond the largest go through the whole network, as do all where hardly anything is stable.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from scipy.stats import chi
 from torch import Tensor
 
 from lassi.base.engine import chunks
-from lassi.certify.reduced import Displacement, Reducer
+from lassi.certify.reduced import Displacement, Reduced, Reducer
 from lassi.representation.network import Along
 
 SHARES = (0.4, 0.75, 0.95, 0.999)  # of the draws that are in each ball
@@ -25,15 +25,13 @@ class Shells:
 
     Args:
         radii: of the balls.
-        networks: on each, as displacements, in float32.
+        networks: on each, as displacements, in float32; one more for what lies beyond.
         base: the output at t = 0, in float64, ``(k,)``.
-        whole: the network itself.
     """
 
     radii: Sequence[float]
     networks: Sequence[Displacement]
     base: Tensor
-    whole: Along
 
     def moves(self, t: Tensor) -> Tensor:
         """How the outputs at coefficients ``(N, n)``, float64, differ from the base; ``(N, k)``, float32."""
@@ -43,11 +41,7 @@ class Shells:
             rows = (which == shell).nonzero()[:, 0]
             for part in chunks(len(rows), CHUNK):
                 some = rows[part.start : part.stop]
-                out[some] = network(t[some].float())
-        beyond = (which == len(self.networks)).nonzero()[:, 0]
-        for part in chunks(len(beyond), CHUNK):
-            some = beyond[part.start : part.stop]
-            out[some] = (self.whole(t[some][None])[0] - self.base).float()
+                out.index_copy_(0, some, network(t.index_select(0, some).float()))
         return out
 
 
@@ -56,9 +50,16 @@ def shells_of(reducer: Reducer, z: Tensor, directions: Tensor, sigma: float) -> 
     n = directions.shape[-1]
     radii = [sigma * float(chi.ppf(share, n)) for share in SHARES]
     whole = reducer.maps.along(z.double(), directions.double())
-    return [
-        Shells(
-            radii, [network.displacement.to(torch.float32) for network in own], own[0].displacement.base, whole.of(i)
-        )
-        for i, own in enumerate(reducer(z, directions, *radii))
+    return [_shells(radii, own, whole.of(i)) for i, own in enumerate(reducer(z, directions, *radii))]
+
+
+def _shells(radii: Sequence[float], own: Sequence[Reduced], whole: Along) -> Shells:
+    """Those shells of one person on which the reduced network is smaller; beyond them, the network itself."""
+    plain = Displacement.whole(whole)
+    kept = [
+        (radius, network.displacement)
+        for radius, network in zip(radii, own, strict=True)
+        if network.displacement.cost < plain.cost
     ]
+    networks = [network.to(torch.float32) for _, network in kept]
+    return Shells([radius for radius, _ in kept], [*networks, plain.to(torch.float32)], plain.base)

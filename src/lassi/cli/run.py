@@ -15,7 +15,7 @@ def add_to(app: typer.Typer) -> None:
 def run(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A shipped recipe's name, or a TOML file.")],
     out: Annotated[Path | None, typer.Option("--out", help="The run's folder.", show_default="runs/RECIPE")] = None,
-    until: Annotated[str, typer.Option("--until", metavar="STAGE", help="The last stage to run.")] = "classifier",
+    until: Annotated[str, typer.Option("--until", metavar="STAGE", help="The last stage to run.")] = "certificates",
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated.")
     ] = None,

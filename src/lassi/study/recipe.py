@@ -3,6 +3,7 @@
 import json
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Self, get_args, get_type_hints
@@ -10,6 +11,7 @@ from typing import Any, Self, get_args, get_type_hints
 from pydantic import ValidationError, model_validator
 
 from lassi.base.errors import UserError, unknown
+from lassi.certify.people import Certification
 from lassi.data.tables import read_text
 from lassi.flow.glow import GlowSettings
 from lassi.representation.objective import Objective
@@ -34,6 +36,7 @@ class Recipe(Table):
     classifier: ClassifierTable = ClassifierTable()
     baselines: BaselinesTable = BaselinesTable()
     experiment: tuple[ExperimentTable, ...] = ()
+    certify: Certification = Certification()
     run: RunTable = RunTable()
 
     @model_validator(mode="after")
@@ -42,6 +45,7 @@ class Recipe(Table):
         self.baselines.training()
         self.classifier.consumption(0.0)
         for experiment in self.experiment:
+            self.certification(experiment)
             self.representation.production(Objective(), experiment.epochs)
         return self
 
@@ -49,6 +53,15 @@ class Recipe(Table):
     def load(cls, name: str, changes: Sequence[str] = ()) -> "Recipe":
         """A shipped recipe by its name, or one from a TOML file; see :func:`load_recipe`."""
         return load_recipe(name, changes)
+
+    def with_changes(self, changes: Sequence[str]) -> "Recipe":
+        """The same with some keys changed, such as ``"certify.n=2000"``."""
+        return _validated("the recipe", self.model_dump(mode="json", exclude_none=True), changes)
+
+    def certification(self, experiment: ExperimentTable) -> Certification:
+        """How the people of an experiment are certified."""
+        methods = self.certify.methods if experiment.certify is None else tuple(experiment.certify)
+        return replace(self.certify, methods=methods, max_boxes=experiment.max_boxes or self.certify.max_boxes)
 
     def glow_settings(self) -> GlowSettings:
         flow = self.flow
@@ -79,6 +92,10 @@ def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{called}: it is no TOML ({error}).", hint="Correct the line.") from None
+    return _validated(called, content, changes)
+
+
+def _validated(called: str, content: dict[str, Any], changes: Sequence[str]) -> Recipe:
     for change in changes:
         _apply(content, change)
     try:

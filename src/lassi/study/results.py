@@ -21,6 +21,7 @@ from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION
 from lassi.representation.network import Representation
 from lassi.similarity.sets import SimilaritySet
 from lassi.study.cells import Cell
+from lassi.study.certificates import certificate_figures
 from lassi.study.run import SCENES, Run
 from lassi.study.tables import ExperimentTable
 from lassi.study.truth import truth_figures
@@ -31,12 +32,15 @@ GRIDS_UP_TO = 3  # directions; beyond, end points are tried
 Figures = dict[str, Any]
 
 
-def results_of(run: Run, *, progress: Progress = SILENT) -> Figures:
-    """Everything that is known about the models of a run."""
+def results_of(run: Run, *, certifies: bool, progress: Progress = SILENT) -> Figures:
+    """Everything that is known about the models of a run, with their certificates if these are asked for."""
     cells = []
     with progress.task("judging", len(run.cells), "models") as task:
         for cell in run.cells:
-            cells.append(cell.as_json() | {"figures": cell_figures(run, cell)})
+            figures = cell_figures(run, cell)
+            if certifies:
+                figures["certificates"] = certificate_figures(run, cell, progress=progress)
+            cells.append(cell.as_json() | {"figures": figures})
             task.advance()
     return {
         "directions": directions_figures(run),
@@ -178,7 +182,10 @@ def summary(cells: list[Figures]) -> list[Figures]:
         groups.setdefault(key, []).append(_flat(cell["figures"]))
     return [
         json.loads(key)
-        | {"seeds": len(found), "figures": {name: _spread([f[name] for f in found]) for name in found[0]}}
+        | {
+            "seeds": len(found),
+            "figures": {name: _spread([f[name] for f in found]) for name in found[0] if all(name in f for f in found)},
+        }
         for key, found in groups.items()
     ]
 
@@ -186,7 +193,10 @@ def summary(cells: list[Figures]) -> list[Figures]:
 def _flat(figures: Figures, prefix: str = "") -> dict[str, float]:
     flat: dict[str, float] = {}
     for name, value in figures.items():
-        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{name}.")
+        elif value is not None:
+            flat[prefix + name] = value
     return flat
 
 

@@ -12,7 +12,7 @@ from lassi.study.recipe import Recipe
 from lassi.study.results import results_of, write_results
 from lassi.study.run import Run
 
-STAGES = ("flow", "directions", "representation", "classifier")
+STAGES = ("flow", "directions", "representation", "classifier", "certificates")
 
 
 def run_recipe(
@@ -46,7 +46,9 @@ def run_recipe(
     if "classifier" in wanted:
         for cell in run.cells:
             run.classifier(cell)
-        written += [out / "classifier", write_results(results_of(run, progress=progress), out)]
+        certifies = "certificates" in wanted
+        results = results_of(run, certifies=certifies, progress=progress)
+        written += [out / "classifier", *([out / "certificates"] if certifies else []), write_results(results, out)]
     return written
 
 

@@ -5,6 +5,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from lassi.base.errors import UserError, unknown
+from lassi.certify.people import refuse_unknown
 from lassi.consumer.baselines import KINDS, BaselineTraining
 from lassi.consumer.classifier import Consumption
 from lassi.data.registry import KNOWN
@@ -171,6 +172,8 @@ class ExperimentTable(Table):
         radius: ε, in multiples of a direction.
         epochs: of R, where they differ from the recipe's.
         baselines: classifiers of images and of latents to stand beside: ``resnet``, ``mlp``.
+        certify: methods of certificates, where they differ from the recipe's.
+        max_boxes: of exact certificates, where it differs from the recipe's.
     """
 
     target: str
@@ -181,6 +184,8 @@ class ExperimentTable(Table):
     epochs: int | None = None
     methods: MethodsTable
     baselines: list[str] = []
+    certify: list[str] | None = None
+    max_boxes: int | None = None
 
     @property
     def told(self) -> list[str]:
@@ -198,6 +203,7 @@ class ExperimentTable(Table):
         for baseline in self.baselines:
             if baseline not in KINDS:
                 raise unknown("baseline called", baseline, KINDS)
+        refuse_unknown(self.certify or [])
         for attributes in self.sensitive:
             self._refuse_unfit(attributes)
         return self

@@ -1,0 +1,148 @@
+"""The certificates of a run: made, kept, and counted."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lassi.base.artefact import digest
+from lassi.base.progress import SILENT, Progress
+from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.model import Model
+from lassi.certify.modular import predict_modular
+from lassi.certify.people import CertificateFile, Certification, certify_people
+from lassi.certify.stats import population_bound, share_of
+from lassi.data.dataset import Integers
+from lassi.data.factors import NUM_ORIENTATIONS
+from lassi.similarity.sets import SimilaritySet
+from lassi.study.cells import Cell, named
+from lassi.study.run import SCENES, Run
+
+END_POINTS_UP_TO = 3  # directions
+
+Figures = dict[str, Any]
+
+
+def model_of(run: Run, cell: Cell) -> Model:
+    """The networks of a cell."""
+    return Model(run.load_representation(cell.production), run.load_classifier(cell))
+
+
+def fingerprints(run: Run, cell: Cell, similar: SimilaritySet, settings: object) -> dict[str, str]:
+    """Everything that a certificate of a cell depends on."""
+    directions = run.directions_of(cell.experiment, cell.sensitive)
+    return {
+        "flow": run.flow.content,
+        "directions": digest([[found.content for found in directions], similar.radius]),
+        "representation": run.representation(cell.production).content,
+        "classifier": run.classifier(cell).content,
+        "settings": digest(settings),
+    }
+
+
+def certificates_of(run: Run, cell: Cell, method: str, group: str, *, progress: Progress = SILENT) -> list[Certificate]:
+    """The certificates of a group of people by one method; made if they are not there yet."""
+    settings = run.recipe.certification(cell.experiment)
+    similar = run.similar(cell.experiment, cell.sensitive)
+    of = fingerprints(run, cell, similar, [method, asdict(replace(settings, methods=())), cell.sigma_rs, cell.seed])
+    people = run.people(group)
+    return certify_people(
+        model_of(run, cell),
+        run.z(group),
+        people.tolist(),
+        similar,
+        method,
+        settings,
+        CertificateFile(certificate_path(run, cell, method, group, of), of),
+        sigma_rs=cell.sigma_rs,
+        seed=cell.seed,
+        progress=progress,
+    )
+
+
+def certificate_path(run: Run, cell: Cell, method: str, group: str, of: dict[str, str]) -> Path:
+    words = cell.method, cell.task, *cell.sensitive, f"seed{cell.seed}", method, group
+    return run.folder / "certificates" / f"{named(*words, settings=of)}.jsonl"
+
+
+def certificate_figures(run: Run, cell: Cell, *, progress: Progress = SILENT) -> Figures:
+    """What the certificates of a cell say, by method."""
+    settings = run.recipe.certification(cell.experiment)
+    labels = run.labels(cell.task, "test")
+    figures: Figures = {}
+    for method in settings.methods:
+        found = certificates_of(run, cell, method, "test", progress=progress)
+        figures[method] = counted(found, labels)
+        if method == "smoothed-modular":
+            figures[method] |= end_point_figures(run, cell, found, settings)
+    if run.has_truth and settings.methods:
+        found = certificates_of(run, cell, settings.methods[0], SCENES, progress=progress)
+        figures[settings.methods[0]]["truth"] = truth_counts(found)
+    return figures
+
+
+def counted(certificates: Sequence[Certificate], labels: Integers) -> Figures:
+    """Counts of outcomes; abstentions stay in every denominator and count as wrong."""
+    people = len(certificates)
+    predicted = np.array([-1 if c.predicted is None else c.predicted for c in certificates])
+    certified = np.array([c.is_certified for c in certificates])
+    counts = {outcome.name.lower(): sum(c.outcome is outcome for c in certificates) for outcome in Outcome}
+    radii = [c.figures.get("centre_radius") for c in certificates]
+    finite = [radius for radius in radii if radius is not None]
+    alpha = max(c.alpha for c in certificates)
+    return {
+        "people": people,
+        **counts,
+        "certified_share": asdict(share_of(int(certified.sum()), people)),
+        "population_at_least": population_bound(int(certified.sum()), people, alpha),
+        "alpha": alpha,
+        "accuracy": float((predicted == labels).mean()),
+        "certified_and_correct": int((certified & (predicted == labels)).sum()),
+        "mean_centre_radius": float(np.mean(finite)) if finite else None,
+    }
+
+
+def truth_counts(certificates: Sequence[Certificate]) -> Figures:
+    """Scenes whose 15 orientations, which are truly similar people, are not all told alike; an abstention is its own.
+
+    *Certified but unfair* is counted strictly: somebody is certified although the 15 outcomes are not all equal.
+    """
+    scenes = [certificates[start : start + NUM_ORIENTATIONS] for start in range(0, len(certificates), NUM_ORIENTATIONS)]
+    unfair = [len({c.predicted for c in scene}) > 1 for scene in scenes]
+    certified = [any(c.is_certified for c in scene) for scene in scenes]
+    return {
+        "scenes": len(scenes),
+        "unfair": sum(unfair),
+        "unfair_share": asdict(share_of(sum(unfair), len(scenes))),
+        "certified_but_unfair": sum(u and c for u, c in zip(unfair, certified, strict=True)),
+    }
+
+
+def end_point_figures(run: Run, cell: Cell, certificates: Sequence[Certificate], settings: Certification) -> Figures:
+    """Whether the smoothed model tells the end points of everybody's set as it tells them; an abstention does not.
+
+    And the paper's own check of its certificates: how many are certified although an end point differs.
+    """
+    similar = run.similar(cell.experiment, cell.sensitive)
+    if similar.num_directions > END_POINTS_UP_TO:
+        return {}
+    people, z = run.people("test").tolist(), run.z("test")
+    model, centres = model_of(run, cell), settings.centres(similar.radius)
+    classes = settings.classes(cell.sigma_rs)
+    equal = np.array([c.predicted is not None for c in certificates])
+    for number, t in enumerate(similar.end_points()):
+        moved = similar.move_along(z, t[None])[:, 0]
+        there: list[int | None] = []
+        for start in range(0, len(people), 64):
+            some = slice(start, start + 64)
+            there += predict_modular(
+                model, moved[some], people[some], similar, centres, classes, seed=cell.seed, place=f"end {number}"
+            )
+        equal &= np.array([c.predicted == label for c, label in zip(certificates, there, strict=True)])
+    certified = np.array([c.is_certified for c in certificates])
+    return {
+        "end_points_equal": asdict(share_of(int(equal.sum()), len(equal))),
+        "certified_though_end_points_differ": int((certified & ~equal).sum()),
+    }
