@@ -18,8 +18,11 @@ README = (REPOSITORY / "README.md").read_text()
 
 def test_the_public_names_are_those_exposed() -> None:
     assert lassi.__all__ == [
+        "Certificate",
         "Classifier",
+        "FairModel",
         "Glow",
+        "Outcome",
         "Recipe",
         "Representation",
         "SimilaritySet",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lassi.base.errors import UserError
+    from lassi.certify.certificate import Certificate, Outcome
+    from lassi.certify.fair_model import FairModel
     from lassi.consumer.classifier import Classifier
     from lassi.data.registry import open_dataset
     from lassi.flow.glow import Glow
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from lassi.study.stages import run_recipe
 
 __all__ = [
+    "Certificate",
     "Classifier",
+    "FairModel",
     "Glow",
+    "Outcome",
     "Recipe",
     "Representation",
     "SimilaritySet",
@@ -30,6 +35,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Certificate": "lassi.certify.certificate",
+    "FairModel": "lassi.certify.fair_model",
+    "Outcome": "lassi.certify.certificate",
     "Classifier": "lassi.consumer.classifier",
     "Representation": "lassi.representation.network",
     "SimilaritySet": "lassi.similarity.sets",

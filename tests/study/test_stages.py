@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from lassi.base.errors import UserError
+from lassi.certify.certificate import Certificate, Outcome
+from lassi.study.certificates import certificates_of, truth_counts
 from lassi.study.recipe import load_recipe
 from lassi.study.results import summary
 from lassi.study.run import SCENES, Run
@@ -83,6 +85,41 @@ def test_the_same_command_again_changes_nothing(tiny_run: Run, tiny_recipe: Path
     run_recipe(load_recipe(str(tiny_recipe)), tiny_run.folder, threads=1)
     assert {path: path.stat().st_mtime_ns for path in tiny_run.folder.rglob("weights.safetensors")} == before
     assert (tiny_run.folder / "results.json").read_bytes() == text
+
+
+def test_certificates_are_counted_with_everybody_in_the_denominator(tiny_run: Run) -> None:
+    """Counted once more from the files, whose lines are certificates."""
+    keys = ("task", "sensitive", "method", "seed")
+    by_cell = {json.dumps([cell[key] for key in keys]): cell for cell in results(tiny_run)["cells"]}
+    assert len(by_cell) == 14
+    names = ("certified", "not_certified", "counterexample", "abstained", "undecided")
+    for cell in tiny_run.cells:
+        figures = by_cell[json.dumps([cell.task, list(cell.sensitive), cell.method, cell.seed])]["figures"]
+        for method, of_method in figures["certificates"].items():
+            found = certificates_of(tiny_run, cell, method, "test")
+            assert of_method["people"] == len(found) == 20 == sum(of_method[name] for name in names)
+            assert of_method["certified"] == sum(c.outcome is Outcome.CERTIFIED for c in found)
+            right = [c.predicted == label for c, label in zip(found, tiny_run.labels(cell.task, "test"), strict=True)]
+            assert of_method["accuracy"] == np.mean(right)
+            share = of_method["certified_share"]
+            assert share["low"] <= of_method["certified"] / 20 <= share["high"]
+            assert set(found[0].of) == {"flow", "directions", "representation", "classifier", "settings"}
+    single = by_cell[json.dumps(["scale", ["wall_hue=0.1"], "lassi", 42])]["figures"]["certificates"]
+    assert list(single) == ["smoothed-modular", "smoothed-joint", "exact-joint", "exact-modular"]
+    assert single["smoothed-modular"]["certified_though_end_points_differ"] == 0
+    assert single["exact-joint"]["certified"] >= single["exact-modular"]["certified"]
+
+
+def test_certified_but_unfair_is_counted_strictly() -> None:
+    def person(predicted: int | None, certified: bool) -> Certificate:
+        outcome = Outcome.CERTIFIED if certified else Outcome.NOT_CERTIFIED
+        return Certificate(0, "smoothed-modular", outcome, predicted, 1.0)
+
+    alike = [person(1, True)] * 15
+    abstains = [person(1, True)] * 14 + [person(None, False)]
+    differs = [person(1, False)] * 14 + [person(2, False)]
+    found = truth_counts([*alike, *abstains, *differs])
+    assert (found["scenes"], found["unfair"], found["certified_but_unfair"]) == (3, 2, 1)
 
 
 def test_truth_is_judged_by_pairs_of_held_out_scenes(tiny_run: Run) -> None:

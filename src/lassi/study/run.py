@@ -154,7 +154,7 @@ class Run:
     @torch.no_grad()
     def encode(self, images: Images) -> NDArray[np.float32]:
         """Latents of pictures, uint8 ``(B, 3, H, W)``."""
-        return self.glow.encode(quantise(torch.from_numpy(images))).numpy()
+        return self.glow.encode(quantise(torch.tensor(images))).numpy()
 
     def latents(self, group: str) -> Latents:
         if group not in self._latents:
