@@ -1,0 +1,40 @@
+"""The plain port that certificates are measured against does the same work."""
+
+import pytest
+import torch
+
+from lassi.base.streams import Stream
+from lassi.bench.plain_certify import PlainSettings, plain_joint, plain_modular
+from lassi.certify.joint import certify_joint
+from lassi.certify.modular import certify_modular
+from lassi.certify.settings import CentreSmoothing, ClassSmoothing
+from networks import random_model, random_people, random_set
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_port_and_certificate_find_the_same_radii(n: int) -> None:
+    model, z, similar = random_model(n), random_people(n, 4), random_set(n, n, length=0.3)
+    settings = PlainSettings(0.65, 0.5, samples=2000, samples_rs=20_000)
+    centres = CentreSmoothing(0.65, samples=2000, samples0=2000, candidates=None, quantile="hoeffding")
+    classes = ClassSmoothing(0.5, samples=20_000)
+    ours = certify_modular(model, z, range(4), similar, centres, classes, seed=0)
+    for person, certificate in enumerate(ours):
+        plain = plain_modular(
+            model.representation, model.classifier, z[person], similar.directions, 1.0, settings,
+            generator=Stream(person, "plain").torch(), force=True,
+        )  # fmt: skip
+        if certificate.figures["centre_radius"] is not None:
+            assert plain.centre_radius == pytest.approx(certificate.figures["centre_radius"], rel=0.2)
+            radius = plain.class_radius or 0.0
+            assert radius == pytest.approx(certificate.figures["class_radius"], rel=0.2, abs=0.1)
+
+
+def test_joint_port_and_certificate_find_the_same_radii() -> None:
+    model, z, similar = random_model(5), random_people(5, 4), random_set(5, 3, length=0.5)
+    ours = certify_joint(model, z, range(4), similar, ClassSmoothing(0.65, samples=20_000), seed=0)
+    for person, certificate in enumerate(ours):
+        plain = plain_joint(
+            model.representation, model.classifier, z[person], similar.directions, 0.65,
+            samples0=2000, samples=20_000, alpha=0.001, generator=torch.Generator().manual_seed(person),
+        )  # fmt: skip
+        assert plain == pytest.approx(certificate.figures["class_radius"], rel=0.1, abs=0.05)
