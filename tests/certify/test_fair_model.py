@@ -40,6 +40,17 @@ def test_counterexamples_get_another_class_and_certified_people_none(n: int) -> 
     assert all(same[c.person] for c in found if c.is_certified)
 
 
+@pytest.mark.parametrize("method", ["smoothed-modular", "smoothed-joint"])
+def test_the_smoothed_model_answers_as_its_certificates_say(method: str) -> None:
+    model, x = fair_model(5, length=0.2), random_people(5, 12)
+    certified = {c.person: c.predicted for c in model.certify(x, method) if c.is_certified}
+    assert certified
+    answers = model.predict_smoothed(x, method, seed=1)
+    assert all(answers[person] in (predicted, None) for person, predicted in certified.items())
+    with pytest.raises(UserError, match="no smoothed model called"):
+        model.predict_smoothed(x, "exact-joint")
+
+
 def test_it_is_saved_and_loaded_as_it_was(tmp_path: Path) -> None:
     stream = Stream(0, "g")
     glow = Glow(GlowSettings(size=8, levels=2, flows=1, hidden=4), stream=stream)

@@ -69,6 +69,19 @@ def test_the_default_is_exact_for_few_directions() -> None:
     assert default_method(random_set(1, 4)) == "smoothed-modular"
 
 
+def test_the_largest_radius_is_told_for_few_directions() -> None:
+    model, z, similar = random_model(6), random_people(6, 10), random_set(6, 2)
+    found = certify_some(model, z, range(10), similar, "exact-joint", Certification(flip=2.0), sigma_rs=1.0, seed=0)
+    assert any(c.flip is not None for c in found)
+    for certificate in found:
+        assert certificate.is_certified == (certificate.flip is None or certificate.flip >= 1)
+        if certificate.flip:
+            ball = SimilaritySet(similar.directions, certificate.flip)
+            row = certificate.person
+            (again,) = certify_some(model, z[row : row + 1], [0], ball, "exact-joint", QUICK, sigma_rs=1.0, seed=0)
+            assert again.is_certified
+
+
 def test_bad_input_is_told() -> None:
     model, z, similar = random_model(1), random_people(1, 3), random_set(1)
     for value in (math.nan, math.inf):

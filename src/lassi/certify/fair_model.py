@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from lassi.base.artefact import Artefact, Identity, new_artefact
-from lassi.base.errors import UserError
+from lassi.base.errors import UserError, unknown
 from lassi.base.modules import tensors_hash
 from lassi.certify.certificate import Certificate
+from lassi.certify.joint import predict_joint
 from lassi.certify.model import Model
+from lassi.certify.modular import predict_modular
 from lassi.certify.people import Certification, certify_some, default_method
 from lassi.consumer.classifier import Classifier, load_classifier, save_classifier
 from lassi.consumer.foreign import as_classifier
@@ -73,6 +75,18 @@ class FairModel:
         if isinstance(self.classifier, Classifier):
             return self.model.networks(z).argmax(1)
         return self.model.predict(z)
+
+    def predict_smoothed(self, images: Tensor, method: str = "smoothed-modular", *, seed: int = 0) -> list[int | None]:
+        """The class of each picture by the smoothed model that the method certifies; None where it abstains."""
+        z, people = self.latents(images), range(len(images))
+        radius = self.similarity.radius
+        if method == "smoothed-modular":
+            centres, classes = self.settings.centres(radius), self.settings.classes(self.sigma_rs)
+            return predict_modular(self.model, z, people, self.similarity, centres, classes, seed=seed)
+        if method != "smoothed-joint":
+            raise unknown("smoothed model called", method, ("smoothed-modular", "smoothed-joint"))
+        joint = self.settings.classes(self.settings.sigma_cs * radius)
+        return predict_joint(self.model, z, people, self.similarity, joint, seed=seed)
 
     def certify(self, images: Tensor, method: str | None = None, *, seed: int = 0) -> list[Certificate]:
         """A certificate for each picture; exact up to three directions unless a method is named."""

@@ -15,7 +15,7 @@ from lassi.base.errors import UserError, unknown
 from lassi.base.files import refusals_told
 from lassi.base.progress import SILENT, Progress
 from lassi.base.threads import one_thread_each
-from lassi.certify.branch import MAX_BOXES, certify_balls
+from lassi.certify.branch import MAX_BOXES, certify_balls, largest_radius
 from lassi.certify.certificate import METHODS, Certificate
 from lassi.certify.exact import certify_segments
 from lassi.certify.joint import certify_joint
@@ -27,6 +27,7 @@ from lassi.certify.stats import Budget
 from lassi.similarity.sets import SimilaritySet
 
 CHUNK = 16  # people at a time
+FLIPS_UP_TO = 3  # directions along which the largest radius is searched for
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Certification:
         n, n0: samples of the quantile, and of the centre and its check.
         n_rs, n_rs0: draws that bound a class's probability, and that choose the class.
         candidates: for centres; ``"all"`` as in the paper.
-        flip: how far a change of class is searched for along one direction, in multiples of the radius.
+        flip: up to how many multiples of the radius a change of class is searched for: along one direction exactly,
+            along two or three by bisection.
         family: whether alpha is of ``each`` certificate, or of ``all`` together.
         max_boxes: the budget of the search along several directions.
     """
@@ -147,7 +149,13 @@ def certify_some(
             return certify_published(model, z, people, similar)
     if similar.rank == 1:
         return certify_segments(model, z, people, similar, limit=settings.flip * similar.radius)
-    return certify_balls(model, z, people, similar, max_boxes=settings.max_boxes)
+    found = certify_balls(model, z, people, similar, max_boxes=settings.max_boxes)
+    if settings.flip <= 1 or similar.rank > FLIPS_UP_TO:
+        return found
+    limit = settings.flip * similar.radius
+    radii = largest_radius(model, z, similar, limit=limit, max_boxes=settings.max_boxes)
+    flips = [None if radius == limit else radius for radius in radii]
+    return [replace(certificate, flip=flip) for certificate, flip in zip(found, flips, strict=True)]
 
 
 class CertificateFile:

@@ -14,7 +14,7 @@ from lassi.certify.stats import (
 )
 
 CENTRES = ("ball", "median")
-TAIL = 6.0  # σ; where quadrature cuts the noise off
+TAIL = 5.0  # σ; where quadrature cuts the noise off
 
 
 @dataclass(frozen=True)
