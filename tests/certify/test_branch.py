@@ -140,6 +140,28 @@ def test_duplicate_and_parallel_directions_change_nothing_but_the_length() -> No
         assert pair.figures["margin"] == pytest.approx(one.figures["margin"], abs=1e-4)
 
 
+def test_what_a_basis_of_lower_rank_leaves_out_is_in_the_slack() -> None:
+    """Three directions of which one is nearly a sum of the others: the certificate covers all three nevertheless."""
+    model, z, two = random_model(15), random_people(15, 12), random_set(15, 2)
+    a = two.directions
+    third = a.sum(1, keepdim=True) + 1e-6 * random_set(16).directions
+    three = SimilaritySet(torch.cat([a, third], 1), 1.0)
+    assert (three.rank, three.dropped > 1e-8) == (2, True)
+    found = certify_balls(model, z, range(12), three)
+    as_two = certify_balls(model, z, range(12), SimilaritySet(three.basis, 1.0))
+    for one, other in zip(found, as_two, strict=True):
+        assert one.figures["slack"] > other.figures["slack"] + three.dropped * 1e-3
+    t = in_ball(3, 1.0)
+    points = z.double()[:, None] + t @ three.directions.double().T
+    with torch.no_grad():
+        r, c = model.representation.double(), model.classifier.double()
+        classes = c(r(points.flatten(0, 1))).argmax(1).view(12, -1)
+    r.float(), c.float()
+    for certificate in found:
+        if certificate.is_certified:
+            assert set(classes[certificate.person].tolist()) == {certificate.predicted}
+
+
 def test_a_budget_of_few_boxes_is_undecided_and_never_wrong() -> None:
     model, z, similar = random_model(12, (32, 24, 12)), random_people(12, 40), random_set(12, 4, length=1.2)
     few, many = (certify_balls(model, z, range(40), similar, max_boxes=boxes) for boxes in (2, 4096))

@@ -7,7 +7,7 @@ on each of which fewer ReLUs are unstable and the lines are closer.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -31,7 +31,9 @@ def certify_balls(
     model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, *, max_boxes: int = MAX_BOXES
 ) -> list[Certificate]:
     """Certificates of people ``(B, q)``, by their numbers, for any number of directions."""
-    networks = [network for (network,) in model.joint_reducer(z, similar.basis, similar.radius)]
+    dropped = model.joint_reducer.errors.carried(similar.dropped)
+    reduced = model.joint_reducer(z, similar.basis, similar.radius)
+    networks = [replace(network, error=network.error + dropped) for (network,) in reduced]
     found = [
         _certificate(model, person, similar.radius, network, max_boxes)
         for person, network in zip(people, networks, strict=True)

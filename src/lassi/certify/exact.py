@@ -5,6 +5,7 @@ Certified, or a counterexample, unless the least margin lies within the slack, a
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -30,6 +31,8 @@ def certify_segments(
     assert similar.rank == 1, "along one direction"
     reach = max(similar.radius, limit or similar.radius)
     lines = model.joint_tracer(z, similar.basis, reach)
+    dropped = model.joint_tracer.errors.carried(similar.dropped * reach / similar.radius)
+    lines = [replace(line, slack=line.slack + dropped) for line in lines]
     found = [_certificate(model, person, similar.radius, line) for person, line in zip(people, lines, strict=True)]
     return confirmed(model, z, similar, found)
 

@@ -95,7 +95,12 @@ def _certify(sample: Sampler, person: int, similar: SimilaritySet, settings: Cla
     else:
         outcome = Outcome.CERTIFIED if found.radius > similar.radius else Outcome.NOT_CERTIFIED
         predicted = found.label
-    figures = {"sigma": settings.sigma, "p_a": found.p_a, "class_radius": found.radius}
+    figures = {
+        "sigma": settings.sigma,
+        "p_a": found.p_a,
+        "class_radius": found.radius,
+        "dropped": similar.dropped,
+    }
     return Certificate(person, METHOD, outcome, predicted, similar.radius, found.alpha, figures, seed=seed)
 
 

@@ -43,7 +43,7 @@ def certify_modular(
     for person, walk, drawn in zip(people, walks(model, z, similar, draws, centres), draws, strict=True):
         centre = smoothed_centre(walk, drawn, centres, similar.radius)
         smoothed = None if centre is None else _class_at(model, walk, centre, centres, classes, _stream(seed, person))
-        found.append(_certificate(person, similar.radius, centres, classes, centre, smoothed, seed))
+        found.append(_certificate(person, similar.radius, centres, classes, centre, smoothed, seed, similar.dropped))
     return found
 
 
@@ -121,6 +121,7 @@ def _certificate(
     centre: Centre | None,
     smoothed: SmoothedClass | None,
     seed: int,
+    dropped: float,
 ) -> Certificate:
     alpha = centres.alpha_at_x + (classes.alpha if smoothed is None else smoothed.alpha)
     figures: dict[str, float | int | None] = {
@@ -129,6 +130,7 @@ def _certificate(
         "centre_radius": None if centre is None else finite(centre.radius),
         "class_radius": None if smoothed is None else smoothed.radius,
         "alpha_elsewhere": centres.alpha_elsewhere,
+        "dropped": dropped,
     }
     predicted = None if smoothed is None or smoothed.abstains else smoothed.label
     if centre is None or smoothed is None or smoothed.abstains:

@@ -50,6 +50,16 @@ class Errors:
             paths.append(in_tiles(paths[-1], weight.T) + bias)
         return paths
 
+    def carried(self, length: float) -> Tensor:
+        """How far outputs can move where a latent moves by at most this length, ``(k,)``.
+
+        Directions of numerical rank 0 are left out of a similarity set's basis; what they could do is bounded by this.
+        """
+        moved = length * self._first_norms
+        for weight in self.absolute:
+            moved = weight @ moved
+        return moved
+
     def of_layer(self, layer: int, path_sums: Tensor, *, knots: int = 0) -> Tensor:
         """The largest error of the numbers of a layer, counted from 1.
 
