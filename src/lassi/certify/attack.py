@@ -57,7 +57,7 @@ def attack_people(
     for way in ways:
         if way not in WAYS:
             raise unknown("attack called", way, WAYS)
-    networks = [network for (network,) in model.joint_reducer(z, similar.basis, similar.radius)]
+    networks = [network for (network,) in model.joint_reducer(z, similar.basis64, similar.radius)]
     found = []
     for row, (person, logits) in enumerate(zip(people, networks, strict=True)):
         own = logits(logits.out.new_zeros(1, logits.n))[0]
@@ -95,7 +95,7 @@ def _nearest(
     if not len(flipped):
         return None
     rays = torch.unique(torch.cat([flipped.norm(dim=1).argsort()[:RAYS], values.argsort()[:RAYS]]))
-    basis = (similar.basis if similar.is_shared else similar.basis[row]).double()
+    basis = (similar.basis64 if similar.is_shared else similar.basis64[row]).double()
     found = [_on_ray(model, z, basis, flipped[ray], similar.radius) for ray in rays.tolist()]
     return min((example for example in found if example), key=lambda example: math.hypot(*example.t), default=None)
 

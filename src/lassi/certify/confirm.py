@@ -18,7 +18,7 @@ def confirmed(
     rows = [row for row, certificate in enumerate(certificates) if certificate.counterexample is not None]
     if not rows:
         return list(certificates)
-    moved = torch.stack([_moved(z[row], similar, row, certificates[row]) for row in rows])
+    moved = torch.stack([moved_by(z[row], similar, row, certificates[row]) for row in rows])
     here, there = model.predict(z[rows]).tolist(), model.predict(moved).tolist()
     found = list(certificates)
     for row, own, other in zip(rows, here, there, strict=True):
@@ -26,10 +26,11 @@ def confirmed(
     return found
 
 
-def _moved(z: Tensor, similar: SimilaritySet, row: int, certificate: Certificate) -> Tensor:
+def moved_by(z: Tensor, similar: SimilaritySet, row: int, certificate: Certificate) -> Tensor:
+    """The latent of the counterexample of one person ``(q,)``, in float64; the row tells whose own directions."""
     assert certificate.counterexample is not None
-    basis = similar.basis if similar.is_shared else similar.basis[row]
-    return z.double() + basis.double() @ torch.tensor(certificate.counterexample.t, dtype=torch.float64)
+    basis = similar.basis64 if similar.is_shared else similar.basis64[row]
+    return z.double() + basis @ torch.tensor(certificate.counterexample.t, dtype=torch.float64)
 
 
 def _judged(certificate: Certificate, own: int, other: int) -> Certificate:

@@ -30,7 +30,7 @@ def certify_segments(
     """
     assert similar.rank == 1, "along one direction"
     reach = max(similar.radius, limit or similar.radius)
-    lines = model.joint_tracer(z, similar.basis, reach)
+    lines = model.joint_tracer(z, similar.basis64, reach)
     dropped = model.joint_tracer.errors.carried(similar.dropped * reach / similar.radius)
     lines = [replace(line, slack=line.slack + dropped) for line in lines]
     found = [_certificate(model, person, similar.radius, line) for person, line in zip(people, lines, strict=True)]

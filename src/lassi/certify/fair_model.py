@@ -12,6 +12,7 @@ from lassi.base.artefact import Artefact, Identity, new_artefact
 from lassi.base.errors import UserError, unknown
 from lassi.base.modules import tensors_hash
 from lassi.certify.certificate import Certificate
+from lassi.certify.confirm import moved_by
 from lassi.certify.joint import predict_joint
 from lassi.certify.model import Model
 from lassi.certify.modular import predict_modular
@@ -106,13 +107,14 @@ class FairModel:
     def counterexample(self, images: Tensor) -> list[Tensor | None]:
         """For each picture a similar one that gets another class, where an exact certificate finds it."""
         found = self.certify(images, "exact-joint")
-        z, basis = self.latents(images), self.similarity.basis
-        return [
-            None
-            if certificate.counterexample is None
-            else self.flow.decode((z[i] + basis @ torch.tensor(certificate.counterexample.t).to(basis))[None])[0]
-            for i, certificate in enumerate(found)
-        ]
+        z = self.latents(images)
+
+        def picture(row: int, certificate: Certificate) -> Tensor | None:
+            if certificate.counterexample is None:
+                return None
+            return self.flow.decode(moved_by(z[row], self.similarity, row, certificate).to(z)[None])[0]
+
+        return [picture(row, certificate) for row, certificate in enumerate(found)]
 
     def save(self, folder: Path) -> None:
         """Write everything into a folder; a classifier of scikit-learn only if it is linear: nothing is pickled."""

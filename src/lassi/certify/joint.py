@@ -108,16 +108,16 @@ def _samplers(model: Model, z: Tensor, similar: SimilaritySet, sigma: float) -> 
     """For each person, draws of the class at t ~ N(0, σ²)."""
     ways: list[Classes]
     if not isinstance(model.classifier, Classifier):
-        along = model.representation.along(z, similar.basis.to(z))
+        along = model.representation.along(z, similar.basis64.to(z))
         ways = [partial(_by_any, model, along.of(i)) for i in range(len(z))]
         return [_counted(way, similar.rank, sigma, model.num_classes) for way in ways]
     if similar.rank == 1:
         reach = OUTER * sigma
-        whole = model.networks.along(z.double(), similar.basis.double())
-        lines = model.joint_tracer(z, similar.basis, reach)
+        whole = model.networks.along(z.double(), similar.basis64)
+        lines = model.joint_tracer(z, similar.basis64, reach)
         ways = [partial(_on_line, line, whole.of(i), reach) for i, line in enumerate(lines)]
     else:
-        ways = [partial(_by_shells, own) for own in shells_of(model.joint_reducer, z, similar.basis, sigma)]
+        ways = [partial(_by_shells, own) for own in shells_of(model.joint_reducer, z, similar.basis64, sigma)]
     return [_counted(way, similar.rank, sigma, model.num_classes) for way in ways]
 
 

@@ -39,10 +39,10 @@ def certify_published(model: Model, z: Tensor, people: Sequence[int], similar: S
 def farthest(model: Model, z: Tensor, similar: SimilaritySet) -> list[tuple[Tensor, float]]:
     """R(z) of each person, and a bound of how far R moves similar people: exact for one direction but for its slack."""
     if similar.rank == 1:
-        found = [_on_polyline(line) for line in model.tracer(z, similar.basis, similar.radius)]
+        found = [_on_polyline(line) for line in model.tracer(z, similar.basis64, similar.radius)]
         dropped = model.tracer.errors.carried(similar.dropped)
     else:
-        found = [_on_ball(network) for (network,) in model.reducer(z, similar.basis, similar.radius)]
+        found = [_on_ball(network) for (network,) in model.reducer(z, similar.basis64, similar.radius)]
         dropped = model.reducer.errors.carried(similar.dropped)
     return [(r, d_max + dropped.norm().item()) for r, d_max in found]
 

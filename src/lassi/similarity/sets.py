@@ -66,11 +66,17 @@ class SimilaritySet:
     @cached_property
     def basis(self) -> Tensor:
         """The columns that coefficients multiply, ``(q, rank)``, or a person's own directions, ``(B, q, n)``."""
+        own = self.basis64.shape == self.directions.shape
+        return self.directions if own else self.basis64.to(self.directions)
+
+    @cached_property
+    def basis64(self) -> Tensor:
+        """The same in float64, for what must not be off by a rounding of the basis."""
         if not self.is_shared:
-            return self.directions
+            return self.directions.double()
         u, s, _ = self._factors
         rank = int((s > self._tolerance()).sum())
-        return self.directions if rank == self.num_directions else (u[:, :rank] * s[:rank]).to(self.directions)
+        return self.directions.double() if rank == self.num_directions else u[:, :rank] * s[:rank]
 
     @property
     def dropped(self) -> float:
