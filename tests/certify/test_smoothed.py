@@ -37,7 +37,7 @@ class Function:
     """Any function of t as a walk, in plain numbers."""
 
     def __init__(self, function, k: int = 1) -> None:
-        self._function, self.base = function, torch.zeros(k, dtype=torch.float64)
+        self._function, self.base, self.off = function, torch.zeros(k, dtype=torch.float64), 0.0
 
     def moves(self, t: Tensor) -> Tensor:
         return self._function(t)
@@ -416,8 +416,8 @@ def test_d_max_is_not_exceeded_by_any_sample_and_for_one_direction_it_is_reached
     t = torch.cat([t, similar.radius * t / t.norm(dim=2, keepdim=True)], 1)
     along = model.folded_representation.along(z.double(), similar.basis.double())
     moved = (along(t) - along(torch.zeros(6, 1, n, dtype=torch.float64))).norm(dim=2).amax(1)
-    for (r, bound), most in zip(farthest(model, z, similar), moved.tolist(), strict=True):
-        assert len(r) == 12
+    for (r, off, bound), most in zip(farthest(model, z, similar), moved.tolist(), strict=True):
+        assert len(r) == len(off) == 12
         assert bound >= most
         assert n > 1 or bound == pytest.approx(most, rel=1e-3)
 

@@ -72,6 +72,8 @@ class Decision:
 def decide(margins: Reduced, *, max_boxes: int = MAX_BOXES) -> Decision:
     """Whether all margins of a reduced network are positive on its ball."""
     slack = margins.error
+    if not (slack.isfinite().all() and margins.out.isfinite().all()):
+        return Decision(Outcome.UNDECIDED, 0.0, 0)  # numbers beyond the range of float64
     linear = lower_bounds(margins.out, margins.blocks, [(block.low, block.high) for block in margins.blocks])
     least = least_on_ball(linear, margins.radius) - slack
     if (least > 0).all():
@@ -177,7 +179,7 @@ def _branch(margins: Reduced, max_boxes: int, least_found: float) -> Decision:
         if value < 0:
             return Decision(Outcome.COUNTEREXAMPLE, value, done, t)
         least_found = min(least_found, value)
-        left = bounds <= 0
+        left = ~(bounds > 0)  # so that a NaN is never a proof
         proven = min([proven, *bounds[~left].tolist()])
         rest = Boxes(halves.middle[left], halves.half[left], halves.depth[left], bounds[left])
         open_boxes = open_boxes.and_(rest)

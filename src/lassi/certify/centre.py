@@ -84,7 +84,7 @@ def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | N
     if radius is None:
         return Centre(move, None)
     bound = ordered(walk.distances(draws.quantile, move[None]), settings.order(radius)).item()
-    return Centre(move, FACTOR * bound * ROUND_UP)
+    return Centre(move, FACTOR * (bound * ROUND_UP + 2 * walk.off))
 
 
 def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
@@ -94,7 +94,7 @@ def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radiu
     if radius is None:
         return Centre(move, None)
     bound = mass_radius(walk, move, settings.sigma, level(0.0, radius, settings.sigma))
-    return Centre(move, FACTOR * bound * ROUND_UP)
+    return Centre(move, FACTOR * (bound * ROUND_UP + 2 * walk.off))
 
 
 def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
@@ -106,7 +106,7 @@ def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float |
     low, high = settings.median_orders(radius, moves.shape[1])
     lowest, highest = ordered(moves.T, low), ordered(moves.T, high)
     half_widths = (highest - lowest).double() / 2
-    return Centre((lowest + highest) / 2, half_widths.norm().item() * ROUND_UP)
+    return Centre((lowest + highest) / 2, half_widths.norm().item() * ROUND_UP + 2 * walk.off)
 
 
 def ordered(values: Tensor, index: int) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from lassi.base.engine import chunks
 from lassi.base.streams import Stream
+from lassi.certify.rounding import ROOM, gamma
 from lassi.certify.settings import ClassSmoothing
 from lassi.certify.stats import class_radius, lower_bound
 from lassi.consumer.classifier import Classifier
@@ -74,6 +75,7 @@ def _linear(model: Classifier, r: Tensor, sigma: float) -> Sampler:
         for part in chunks(count, CHUNK):
             noise = torch.from_numpy(generator.standard_normal((len(part), factor.shape[1])))
             best, which = torch.addmm(differences, noise, factor.T).max(1)
+            assert best.isfinite().all(), "a model with finite weights has finite logits"
             totals += torch.bincount(torch.where(best > 0, which + 1, 0), minlength=model.num_classes)
         return totals
 
@@ -106,11 +108,25 @@ def linear_two_classes(model: Consumer, r: Tensor) -> SmoothedClass | None:
     return SmoothedClass(label, 1.0 if margin > 0 else 0.5, margin, 0.0)
 
 
-def exact_radius(model: Classifier, r: Tensor) -> tuple[float, int]:
-    """The distance of r to where a linear classifier changes its class, rounded down, and the class."""
-    weight, bias = model.linears[0].weight.double(), model.linears[0].bias.double()
-    logits = weight @ r.double() + bias
-    label = int(logits.argmax())
-    others = [k for k in range(len(logits)) if k != label]
-    distances = (logits[label] - logits[others]) / (weight[label] - weight[others]).norm(dim=1)
-    return distances.nan_to_num(nan=0.0).min().item() * (1 - 1e-9), label  # NaN: two classes are the same
+def exact_radius(model: Classifier, r: Tensor, off: Tensor | None = None) -> tuple[float, int]:
+    """The distance of r to where a linear classifier changes its class, from below, and the class.
+
+    Zero where rounding may hide which class it is.
+
+    Args:
+        off: how far each number of r may be from the true one, ``(k,)``.
+    """
+    weight, bias, r = model.linears[0].weight.double(), model.linears[0].bias.double(), r.double()
+    label = int((weight @ r + bias).argmax())
+    others = [k for k in range(len(bias)) if k != label]
+    normals, offsets = weight[label] - weight[others], bias[label] - bias[others]
+    path = normals.abs() @ r.abs() + bias[label].abs() + bias[others].abs()
+    margins = normals @ r + offsets - gamma(len(r) + ROOM) * path
+    if off is not None:
+        margins = margins - normals.abs() @ off
+    lengths = normals.norm(dim=1) * (1 + 1e-12)
+    distances = torch.where(
+        lengths > 0, margins / lengths.clamp(min=torch.finfo(torch.float64).tiny), margins * torch.inf
+    )
+    least = distances.nan_to_num(nan=0.0).min().item()
+    return max(0.0, least * (1 - 1e-12)), label

@@ -42,6 +42,8 @@ def _certificate(model: Model, person: int, radius: float, logits: Polyline) -> 
     rows = margins_of(predicted, model.num_classes, logits.base)
     margins = logits.then(rows, logits.base.new_zeros(len(rows)))
     slack = margins.slack.max().item()
+    if not (math.isfinite(slack) and margins.values.isfinite().all()):
+        return Certificate(person, METHOD, Outcome.UNDECIDED, predicted, radius, flip=0.0)  # beyond float64
     t, least = least_within(margins, radius)
     example = None
     if margins.base.min() <= slack:  # the person's own class is within rounding

@@ -37,6 +37,12 @@ class Model:
                 hint="Train the classifier on this representation.",
             )
         assert not self.representation.training, "a model is certified in evaluation mode"
+        tensors = dict(self.representation.state_dict())
+        if isinstance(self.classifier, Classifier):
+            tensors |= {f"classifier.{name}": tensor for name, tensor in self.classifier.state_dict().items()}
+        broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
+        if broken:
+            raise UserError(f"'{broken[0]}' of the model is not finite.", hint="Train it again.")
 
     @property
     def num_classes(self) -> int:

@@ -56,7 +56,7 @@ class Polyline:
         """How the outputs differ from the base at any t of the segment, ``(N,)`` to ``(N, k)``."""
         piece = torch.searchsorted(self.t, t).clamp(1, len(self.t) - 1)
         left, right = self.t[piece - 1], self.t[piece]
-        share = ((t - left) / (right - left))[:, None]
+        share = ((t - left) / (right - left)).nan_to_num(nan=0.0)[:, None]  # NaN: a piece without length
         return torch.lerp(self.moves.index_select(0, piece - 1), self.moves.index_select(0, piece), share)
 
     def then(self, rows: Tensor, bias: Tensor) -> "Polyline":
@@ -182,7 +182,9 @@ def with_kinks(t: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """
     crossing = ((values.amin(1) < 0) & (values.amax(1) > 0)).nonzero()[:, 0]
     some = values.index_select(0, crossing)
-    neuron, piece = (some[:, :-1] * some[:, 1:] < 0).nonzero(as_tuple=True)
+    is_on = some > 0
+    changes = (is_on[:, :-1] & (some[:, 1:] < 0)) | ((some[:, :-1] < 0) & is_on[:, 1:])  # a product might underflow
+    neuron, piece = changes.nonzero(as_tuple=True)
     left, right = some[neuron, piece], some[neuron, piece + 1]
     neuron, share = crossing[neuron], left / (left - right)
     rows = values.T.contiguous()

@@ -28,36 +28,39 @@ def certify_published(model: Model, z: Tensor, people: Sequence[int], similar: S
             "Exact modular certificates need a linear classifier.", hint="Choose exact-joint, or a linear classifier."
         )
     found = []
-    for person, (r, d_max) in zip(people, farthest(model, z, similar), strict=True):
-        radius, label = exact_radius(model.classifier, r)
+    for person, (r, off, d_max) in zip(people, farthest(model, z, similar), strict=True):
+        radius, label = exact_radius(model.classifier, r, off)
         outcome = Outcome.CERTIFIED if d_max < radius else Outcome.NOT_CERTIFIED
         figures = {"d_max": d_max, "class_radius": radius}
         found.append(Certificate(person, METHOD, outcome, label, similar.radius, figures=figures))
     return found
 
 
-def farthest(model: Model, z: Tensor, similar: SimilaritySet) -> list[tuple[Tensor, float]]:
-    """R(z) of each person, and a bound of how far R moves similar people: exact for one direction but for its slack."""
+def farthest(model: Model, z: Tensor, similar: SimilaritySet) -> list[tuple[Tensor, Tensor, float]]:
+    """R(z) of each person, how far it may be off, and a bound of how far R moves similar people.
+
+    For one direction the bound is exact but for its slack.
+    """
     if similar.rank == 1:
         found = [_on_polyline(line) for line in model.tracer(z, similar.basis64, similar.radius)]
         dropped = model.tracer.errors.carried(similar.dropped)
     else:
         found = [_on_ball(network) for (network,) in model.reducer(z, similar.basis64, similar.radius)]
         dropped = model.reducer.errors.carried(similar.dropped)
-    return [(r, d_max + dropped.norm().item()) for r, d_max in found]
+    return [(r, off, d_max + dropped.norm().item()) for r, off, d_max in found]
 
 
-def _on_polyline(line: Polyline) -> tuple[Tensor, float]:
+def _on_polyline(line: Polyline) -> tuple[Tensor, Tensor, float]:
     """|g(t) − g(0)| is convex on a piece, so it is largest at a knot; rounding and misplaced kinks go on top."""
     most = line.moves.norm(dim=1).max() * (1 + 1e-12)
-    return line.base, (most + 2 * line.slack.norm()).item()
+    return line.base, line.slack, (most + 2 * line.slack.norm()).item()
 
 
-def _on_ball(network: Reduced) -> tuple[Tensor, float]:
+def _on_ball(network: Reduced) -> tuple[Tensor, Tensor, float]:
     """Each coordinate between two linear functions of t; the corner of the box that they leave."""
     base = network(network.out.new_zeros(1, network.n))[0]
     ranges = [(block.low, block.high) for block in network.blocks]
     low = least_on_ball(lower_bounds(network.out, network.blocks, ranges), network.radius)
     high = -least_on_ball(lower_bounds(-network.out, network.blocks, ranges), network.radius)
     most = torch.maximum(high - base, base - low) + 2 * network.error
-    return base, most.norm().item() * (1 + 1e-12)
+    return base, network.error, most.norm().item() * (1 + 1e-12)

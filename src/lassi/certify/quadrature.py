@@ -78,7 +78,7 @@ def half_mass_centre(walk: PolylineWalk, candidates: Tensor, sigma: float) -> in
         middle = (low + high) / 2
         enough = holds(middle) >= 0.5
         low, high = torch.where(enough, low, middle), torch.where(enough, middle, high)
-        kept = (low < high.min()).nonzero()[:, 0]
+        kept = (low <= high.min()).nonzero()[:, 0]
         if len(kept) < len(rows):
             rows, low, high = rows[kept], low[kept], high[kept]
             holds.keep(kept)

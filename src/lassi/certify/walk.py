@@ -24,6 +24,10 @@ class Walk(Protocol):
     def base(self) -> Tensor:
         """R(z), ``(k,)``."""
 
+    @property
+    def off(self) -> float:
+        """How far what is computed may be from the truth, as a length, where that is bounded."""
+
     def moves(self, t: Tensor) -> Tensor:
         """R(z + A t) − R(z) at coefficients ``(N, n)``, ``(N, k)``."""
 
@@ -45,12 +49,18 @@ class PolylineWalk:
     def base(self) -> Tensor:
         return self.line.base
 
+    @property
+    def off(self) -> float:
+        return self.line.slack.norm().item()
+
     def moves(self, t: Tensor) -> Tensor:
         return self.line.at(t[:, 0].double())
 
     def squares_at_knots(self, centres: Tensor) -> Tensor:
-        """Squared distances of the knots to centres ``(m, k)``, ``(m, P)``."""
+        """Squared distances of the knots to centres ``(m, k)``, ``(m, P)``; for one centre by differences."""
         line = self.line
+        if len(centres) == 1:
+            return (line.moves - centres).square().sum(1)[None]
         squares = torch.addmm(line.moves2, centres, line.moves.T, alpha=-2).add_(centres.square().sum(1)[:, None])
         return squares.clamp_(min=0)
 
@@ -58,7 +68,7 @@ class PolylineWalk:
         line = self.line
         values = t[:, 0].sort().values  # neighbours are on one piece, whose numbers are then at hand
         piece = torch.searchsorted(line.t, values).clamp(1, len(line.t) - 1)
-        share = (values - line.t[piece - 1]) / (line.t[piece] - line.t[piece - 1])
+        share = ((values - line.t[piece - 1]) / (line.t[piece] - line.t[piece - 1])).nan_to_num(nan=0.0)
         bend = share * (1 - share) * line.lengths2[piece - 1]
         dtype = torch.float64 if len(centres) == 1 else torch.float32  # many serve to choose one
         knots = self.squares_at_knots(centres.double()).T.to(dtype).contiguous()  # (P, m): rows are taken quickly
@@ -76,6 +86,10 @@ class ShellsWalk:
     @property
     def base(self) -> Tensor:
         return self.shells.base
+
+    @property
+    def off(self) -> float:
+        return 0.0  # float32; see ROUND_UP
 
     def moves(self, t: Tensor) -> Tensor:
         return self.shells.moves(t)

@@ -82,9 +82,11 @@ class Representation(nn.Module):
 
 def _fold(linear: nn.Linear, norm: nn.BatchNorm1d, dtype: torch.dtype | None) -> tuple[Tensor, Tensor]:
     """W and b of BatchNorm(linear(x)) = W x + b, computed in float64."""
-    scale, shift = norm_affine(norm)
+    scale, _ = norm_affine(norm)
     weight = linear.weight.double() * scale[:, None]
-    bias = linear.bias.double() * scale + shift
+    assert norm.running_mean is not None
+    centred = linear.bias.double() - norm.running_mean.double()  # first, because bias and mean may nearly cancel
+    bias = centred * scale + (norm.bias.detach().double() if norm.affine else 0.0)
     dtype = dtype or linear.weight.dtype
     return weight.to(dtype), bias.to(dtype)
 

@@ -81,9 +81,10 @@ class SimilaritySet:
     @property
     def dropped(self) -> float:
         """The largest displacement within the radius that the basis leaves out, for rounding errors in A."""
-        if self.rank == self.num_directions:
+        singular = self._factors[1]
+        if not self.is_shared or self.rank == len(singular):
             return 0.0
-        return self.radius * self._factors[1][self.rank].item()
+        return self.radius * singular[self.rank].item()
 
     def _tolerance(self) -> float:
         """Singular values up to this are rounding errors: directions are computed from latents in float32."""
