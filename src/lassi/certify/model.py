@@ -12,6 +12,7 @@ from torch import Tensor
 from lassi.base.errors import UserError
 from lassi.certify.polyline import Tracer
 from lassi.certify.reduced import Reducer
+from lassi.certify.rounding import Paths
 from lassi.consumer.classifier import Classifier
 from lassi.consumer.foreign import Foreign
 from lassi.representation.network import Folded, Representation
@@ -69,30 +70,39 @@ class Model:
         return joined(self.folded_representation, self.classifier)
 
     @cached_property
-    def _joint_path(self) -> Tensor | None:
-        """|W_C| |W_R| for the errors of a layer that is the product of both, where it is the last."""
+    def _paths(self) -> Paths:
+        """What is summed up in R's folded layers."""
+        maps = self.folded_representation
+        biases = [path.double() for path in self.representation.bias_paths()]
+        return Paths([weight.abs() for weight in maps.weights], biases, [weight.shape[1] for weight in maps.weights])
+
+    @cached_property
+    def _joint_paths(self) -> Paths:
+        """The same of C∘R, whose first and last layer in the middle are joined."""
         assert isinstance(self.classifier, Classifier)
-        if not self.classifier.is_linear:
-            return None
-        return self.classifier.linears[0].weight.double().abs() @ self.folded_representation.weights[-1].abs()
+        first, *later = self.classifier.linears
+        paths = self._paths.then(first.weight.double(), first.bias.double())
+        for linear in later:
+            paths = paths.followed_by(linear.weight.double(), linear.bias.double())
+        return paths
 
     @cached_property
     def reducer(self) -> Reducer:
         """Of R alone."""
-        return Reducer(self.folded_representation)
+        return Reducer(self.folded_representation, self._paths)
 
     @cached_property
     def joint_reducer(self) -> Reducer:
-        return Reducer(self.networks, self._joint_path)
+        return Reducer(self.networks, self._joint_paths)
 
     @cached_property
     def tracer(self) -> Tracer:
         """Of R alone."""
-        return Tracer(self.folded_representation)
+        return Tracer(self.folded_representation, self._paths)
 
     @cached_property
     def joint_tracer(self) -> Tracer:
-        return Tracer(self.networks, self._joint_path)
+        return Tracer(self.networks, self._joint_paths)
 
 
 def joined(maps: Folded, classifier: Classifier) -> Folded:

@@ -17,7 +17,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from lassi.certify.rounding import Errors
+from lassi.certify.rounding import Errors, Paths
 from lassi.certify.tiles import along_in_tiles, in_tiles
 from lassi.representation.network import Along, Folded
 
@@ -205,11 +205,11 @@ class Reducer:
 
     Args:
         maps: in float64.
-        last_path: absolute values for the last layer's errors, where the layer is itself a product.
+        paths: what is summed up in its layers, where that is more than its weights and biases.
     """
 
-    def __init__(self, maps: Folded, last_path: Tensor | None = None) -> None:
-        self.errors = Errors(maps, last_path)
+    def __init__(self, maps: Folded, paths: Paths | None = None) -> None:
+        self.errors = Errors(paths or Paths.of(maps))
         self.maps = maps
         self._columns = [weight.T.contiguous() for weight in maps.weights[1:]]  # (fan-in, fan-out)
 

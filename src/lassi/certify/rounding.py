@@ -5,6 +5,7 @@ absolute values, whatever the order of summation, N being the number of rounding
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -22,22 +23,50 @@ def gamma(terms: int) -> float:
     return terms * UNIT / (1 - terms * UNIT)
 
 
-class Errors:
-    """Bounds of the rounding errors in a folded network.
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """What is summed up in each layer of a folded network, in absolute values.
+
+    More than the folded weights and biases where these are themselves sums: BatchNorm's, or of two layers joined.
 
     Args:
-        maps: in float64.
-        last_path: absolute values for the last layer, where it is a product of two (a classifier joined to it).
+        weights, biases: of each layer.
+        fan_ins: how many products are summed up in each.
     """
 
-    def __init__(self, maps: Folded, last_path: Tensor | None = None) -> None:
-        assert maps.weights[0].dtype == torch.float64, "exact certificates are computed in float64"
-        self.absolute: Sequence[Tensor] = [weight.abs() for weight in maps.weights[1:]]
-        if last_path is not None and self.absolute:
-            self.absolute = [*self.absolute[:-1], last_path]
-        self._first_norms = maps.weights[0].norm(dim=1) * (1 + 1e-10)
-        self._biases = [bias.abs() for bias in maps.biases]
-        self._fan_ins = [weight.shape[1] for weight in maps.weights]
+    weights: list[Tensor]
+    biases: list[Tensor]
+    fan_ins: list[int]
+
+    @staticmethod
+    def of(maps: Folded) -> "Paths":
+        """Of a network whose weights and biases are what they are."""
+        return Paths(
+            [weight.abs() for weight in maps.weights],
+            [bias.abs() for bias in maps.biases],
+            [weight.shape[1] for weight in maps.weights],
+        )
+
+    def then(self, weight: Tensor, bias: Tensor) -> "Paths":
+        """The same with a linear map joined to the last layer."""
+        joined = weight.abs() @ self.weights[-1]
+        offset = weight.abs() @ self.biases[-1] + bias.abs()
+        fan_in = self.fan_ins[-1] + weight.shape[1]
+        return Paths([*self.weights[:-1], joined], [*self.biases[:-1], offset], [*self.fan_ins[:-1], fan_in])
+
+    def followed_by(self, weight: Tensor, bias: Tensor) -> "Paths":
+        """The same with one more layer."""
+        return Paths([*self.weights, weight.abs()], [*self.biases, bias.abs()], [*self.fan_ins, weight.shape[1]])
+
+
+class Errors:
+    """Bounds of the rounding errors in a folded network, in float64."""
+
+    def __init__(self, paths: Paths) -> None:
+        assert paths.weights[0].dtype == torch.float64, "exact certificates are computed in float64"
+        self.absolute: Sequence[Tensor] = paths.weights[1:]
+        self._first_norms = paths.weights[0].norm(dim=1) * (1 + 1e-10)
+        self._biases, self._fan_ins = paths.biases, paths.fan_ins
 
     def path_sums(self, lengths: Tensor) -> list[Tensor]:
         """For each layer the sum of absolute values over all paths, ``(B, h)``.

@@ -72,6 +72,16 @@ class Representation(nn.Module):
         layers = [_fold(linear, norm, dtype) for linear, norm in pairs]
         return [weight for weight, _ in layers], [bias for _, bias in layers]
 
+    def bias_paths(self) -> list[Tensor]:
+        """The absolute values that are summed up in the folded biases, layer by layer, ``(width,)`` each, float64."""
+        found = []
+        for linear, norm in zip(self.linears, self.norms, strict=True):
+            scale, _ = norm_affine(norm)
+            assert norm.running_mean is not None
+            path = (linear.bias.detach().double() - norm.running_mean.double()).abs() * scale.abs()
+            found.append(path + norm.bias.detach().double().abs() if norm.affine else path)
+        return found
+
     def along(self, z: Tensor, directions: Tensor) -> "Along":
         """g_z(t) = R(z + A t) in evaluation mode; see :meth:`Folded.along`."""
         return self.folded(z.dtype).along(z, directions)

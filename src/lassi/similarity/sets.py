@@ -87,8 +87,10 @@ class SimilaritySet:
         return self.radius * singular[self.rank].item()
 
     def _tolerance(self) -> float:
-        """Singular values up to this are rounding errors: directions are computed from latents in float32."""
-        return self._factors[1].max().item() * max(self.directions.shape) * torch.finfo(torch.float32).eps
+        """Singular values up to this are rounding errors of the directions."""
+        single = self.directions.dtype == torch.float32
+        share = 8 * torch.finfo(torch.float32).eps if single else max(self.directions.shape) * 2.0**-52
+        return self._factors[1].max().item() * share
 
     def uniform(self, *shape: int, stream: Stream) -> Tensor:
         """Coefficients ``(*shape, rank)``, uniform in the ball of radius ε (a segment for one direction)."""
