@@ -17,8 +17,7 @@ from lassi.certify.settings import TAIL, CentreSmoothing
 from lassi.certify.stats import level
 from lassi.certify.walk import PolylineWalk, Walk
 
-# Computed in float32, distances may be off by some roundings; what is certified is rounded up.
-ROUND_UP = 1 + 1e-5
+ROUND_UP = 1 + 1e-12  # of a distance between displacements; what these may be off by is the walk's own
 FACTOR = 3  # from a radius that holds p(Δ) at z to where any centre of z′ can be: 1 + β, β = 2
 
 
@@ -83,7 +82,7 @@ def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | N
         return None
     if radius is None:
         return Centre(move, None)
-    bound = ordered(walk.distances(draws.quantile, move[None]), settings.order(radius)).item()
+    bound = ordered(walk.distances(draws.quantile, move[None], bounds=True), settings.order(radius)).item()
     return Centre(move, FACTOR * (bound * ROUND_UP + 2 * walk.off))
 
 

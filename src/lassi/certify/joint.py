@@ -19,6 +19,7 @@ from lassi.certify.modular import refuse_own_directions
 from lassi.certify.polyline import Polyline
 from lassi.certify.settings import ClassSmoothing
 from lassi.certify.shells import Shells, shells_of
+from lassi.certify.tiles import along_in_tiles
 from lassi.consumer.classifier import Classifier
 from lassi.representation.network import Along
 from lassi.similarity.sets import SimilaritySet
@@ -111,13 +112,15 @@ def _samplers(model: Model, z: Tensor, similar: SimilaritySet, sigma: float) -> 
         along = model.representation.along(z, similar.basis64.to(z))
         ways = [partial(_by_any, model, along.of(i)) for i in range(len(z))]
         return [_counted(way, similar.rank, sigma, model.num_classes) for way in ways]
+    dropped = model.joint_reducer.errors.carried(similar.dropped)
     if similar.rank == 1:
         reach = OUTER * sigma
-        whole = model.networks.along(z.double(), similar.basis64)
+        whole = along_in_tiles(model.networks, z.double(), similar.basis64)
         lines = model.joint_tracer(z, similar.basis64, reach)
-        ways = [partial(_on_line, line, whole.of(i), reach) for i, line in enumerate(lines)]
+        ways = [partial(_on_line, line, dropped, whole.of(i), reach) for i, line in enumerate(lines)]
     else:
-        ways = [partial(_by_shells, own) for own in shells_of(model.joint_reducer, z, similar.basis64, sigma)]
+        shells = shells_of(model.joint_reducer, z, similar.basis64, sigma)
+        ways = [partial(_by_shells, own, dropped) for own in shells]
     return [_counted(way, similar.rank, sigma, model.num_classes) for way in ways]
 
 
@@ -125,17 +128,24 @@ def _by_any(model: Model, along: Along, t: Tensor) -> Tensor:
     return model.classifier.predict(along(t[None].to(along.c))[0])
 
 
-def _by_shells(shells: Shells, t: Tensor) -> Tensor:
-    return (shells.base + shells.moves(t)).argmax(1)
+def _by_shells(shells: Shells, dropped: Tensor, t: Tensor) -> Tensor:
+    return sure_classes(shells.base + shells.moves(t, torch.float64), 2 * shells.error + dropped)
 
 
-def _on_line(line: Polyline, whole: Along, reach: float, t: Tensor) -> Tensor:
+def sure_classes(logits: Tensor, off: Tensor) -> Tensor:
+    """Classes of logits ``(N, K)``, each off by at most ``(K,)``; where that may decide otherwise, K: nobody's."""
+    best = logits.topk(2, dim=1)
+    is_sure = best.values[:, 0] - best.values[:, 1] > 2 * off.max()
+    return torch.where(is_sure, best.indices[:, 0], logits.shape[1])
+
+
+def _on_line(line: Polyline, dropped: Tensor, whole: Along, reach: float, t: Tensor) -> Tensor:
     """Classes at coefficients ``(N, 1)``: within the reach on the polyline, at the few beyond by the whole network."""
     beyond = t[:, 0].abs() > reach
-    found = (line.base + line.at(t[:, 0].clamp(-reach, reach))).argmax(1)
+    logits = line.base + line.at(t[:, 0].clamp(-reach, reach))
     if beyond.any():
-        found[beyond] = whole(t[beyond][None])[0].argmax(1)
-    return found
+        logits[beyond] = whole(t[beyond][None])[0]
+    return sure_classes(logits, 3 * line.slack + dropped)
 
 
 def _counted(classes: Classes, n: int, sigma: float, num_classes: int, chunk: int = CHUNK) -> Sampler:
@@ -147,7 +157,8 @@ def _counted(classes: Classes, n: int, sigma: float, num_classes: int, chunk: in
         for drawn in chunks(count, CHUNK):
             t = sigma * torch.from_numpy(generator.standard_normal((len(drawn), n)))
             for part in chunks(len(t), chunk):
-                totals += torch.bincount(classes(t[part.start : part.stop]), minlength=num_classes)
+                found = torch.bincount(classes(t[part.start : part.stop]), minlength=num_classes)
+                totals += found[:num_classes]  # what is counted beyond is nobody's
         return totals
 
     return sample

@@ -85,16 +85,18 @@ def walks(
     model: Model, z: Tensor, similar: SimilaritySet, draws: Sequence[Draws], centres: CentreSmoothing
 ) -> list[Walk]:
     """Each person's way through representation space, as far as their draws go."""
+    dropped = model.reducer.errors.carried(similar.dropped).norm().item() if similar.dropped else 0.0
     if similar.rank == 1:
         reach = [TAIL * centres.sigma if centres.quadrature else drawn.reach * (1 + 1e-9) for drawn in draws]
         return [
-            PolylineWalk(line) for line in model.tracer(z, similar.basis64, torch.tensor(reach, dtype=torch.float64))
+            PolylineWalk(line, dropped)
+            for line in model.tracer(z, similar.basis64, torch.tensor(reach, dtype=torch.float64))
         ]
     if centres.quadrature:
         raise UserError(
             f"Quadrature is along one direction, and there are {similar.rank}.", hint="Leave out quadrature."
         )
-    return [ShellsWalk(shells) for shells in shells_of(model.reducer, z, similar.basis64, centres.sigma)]
+    return [ShellsWalk(shells, dropped) for shells in shells_of(model.reducer, z, similar.basis64, centres.sigma)]
 
 
 def refuse_own_directions(similar: SimilaritySet) -> None:

@@ -6,6 +6,7 @@ Those beyond the largest go through the whole network, as do all where hardly an
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from scipy.stats import chi
@@ -13,9 +14,11 @@ from torch import Tensor
 
 from lassi.base.engine import chunks
 from lassi.certify.reduced import Displacement, Reduced, Reducer
+from lassi.certify.tiles import along_in_tiles
 from lassi.representation.network import Along
 
 SHARES = (0.4, 0.75, 0.95, 0.999)  # of the draws that are in each ball
+FARTHEST = 30.0  # σ; no draw is farther
 CHUNK = 1024  # draws at a time, such that they stay in the cache
 
 
@@ -25,35 +28,50 @@ class Shells:
 
     Args:
         radii: of the balls.
-        networks: on each, as displacements, in float32; one more for what lies beyond.
-        base: the output at t = 0, in float64, ``(k,)``.
+        networks: on each, as displacements, in float64; one more for what lies beyond.
+        base: the output at t = 0, ``(k,)``.
+        error: the largest rounding error of an output in float64, ``(k,)``.
     """
 
     radii: Sequence[float]
     networks: Sequence[Displacement]
     base: Tensor
+    error: Tensor
 
-    def moves(self, t: Tensor) -> Tensor:
-        """How the outputs at coefficients ``(N, n)``, float64, differ from the base; ``(N, k)``, float32."""
-        out = torch.empty(len(t), len(self.base), dtype=torch.float32)
+    def moves(self, t: Tensor, dtype: torch.dtype) -> Tensor:
+        """How the outputs at coefficients ``(N, n)``, float64, differ from the base; ``(N, k)``.
+
+        Args:
+            dtype: float64 where a bound is to hold, float32 where something is merely chosen.
+        """
+        out = torch.empty(len(t), len(self.base), dtype=dtype)
         which = torch.bucketize(t.norm(dim=1), torch.tensor(self.radii, dtype=torch.float64))
-        for shell, network in enumerate(self.networks):
+        for shell, network in enumerate(self._in(dtype)):
             rows = (which == shell).nonzero()[:, 0]
             for part in chunks(len(rows), CHUNK):
                 some = rows[part.start : part.stop]
-                out.index_copy_(0, some, network(t.index_select(0, some).float()))
+                out.index_copy_(0, some, network(t.index_select(0, some).to(dtype)))
         return out
+
+    def _in(self, dtype: torch.dtype) -> Sequence[Displacement]:
+        return self.networks if dtype == torch.float64 else self._single
+
+    @cached_property
+    def _single(self) -> list[Displacement]:
+        return [network.to(torch.float32) for network in self.networks]
 
 
 def shells_of(reducer: Reducer, z: Tensor, directions: Tensor, sigma: float) -> list[Shells]:
     """The shells of people ``(B, q)`` for noise N(0, σ²) on coefficients along shared directions ``(q, n)``."""
     n = directions.shape[-1]
     radii = [sigma * float(chi.ppf(share, n)) for share in SHARES]
-    whole = reducer.maps.along(z.double(), directions.double())
-    return [_shells(radii, own, whole.of(i)) for i, own in enumerate(reducer(z, directions, *radii))]
+    whole = along_in_tiles(reducer.maps, z.double(), directions.double())
+    lengths = z.double().norm(dim=1) + FARTHEST * sigma * directions.double().norm()
+    errors = reducer.errors.of_layer(len(reducer.maps.weights), reducer.errors.path_sums(lengths)[-1])
+    return [_shells(radii, own, whole.of(i), errors[i]) for i, own in enumerate(reducer(z, directions, *radii))]
 
 
-def _shells(radii: Sequence[float], own: Sequence[Reduced], whole: Along) -> Shells:
+def _shells(radii: Sequence[float], own: Sequence[Reduced], whole: Along, error: Tensor) -> Shells:
     """Those shells of one person on which the reduced network is smaller; beyond them, the network itself."""
     plain = Displacement.whole(whole)
     kept = [
@@ -61,5 +79,4 @@ def _shells(radii: Sequence[float], own: Sequence[Reduced], whole: Along) -> She
         for radius, network in zip(radii, own, strict=True)
         if network.displacement.cost < plain.cost
     ]
-    networks = [network.to(torch.float32) for _, network in kept]
-    return Shells([radius for radius, _ in kept], [*networks, plain.to(torch.float32)], plain.base)
+    return Shells([radius for radius, _ in kept], [*(network for _, network in kept), plain], plain.base, error)

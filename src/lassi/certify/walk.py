@@ -31,8 +31,12 @@ class Walk(Protocol):
     def moves(self, t: Tensor) -> Tensor:
         """R(z + A t) − R(z) at coefficients ``(N, n)``, ``(N, k)``."""
 
-    def distances(self, t: Tensor, centres: Tensor) -> Tensor:
-        """Distances of R(z + A t) to centres, given as displacements ``(m, k)``; ``(m, N)``, in any order."""
+    def distances(self, t: Tensor, centres: Tensor, *, bounds: bool = False) -> Tensor:
+        """Distances of R(z + A t) to centres, given as displacements ``(m, k)``; ``(m, N)``, in any order.
+
+        Args:
+            bounds: whether a bound is to hold for them, so that they are computed in float64, by differences.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +45,13 @@ class PolylineWalk:
 
     On a piece from u to v, at the share θ of the way, |y − c|² = (1−θ)|u − c|² + θ|v − c|² − θ(1−θ)|u − v|², so the
     knots are all that is ever compared with a centre.
+
+    Args:
+        dropped: how far R can move along what the basis of the similarity set leaves out.
     """
 
     line: Polyline
+    dropped: float = 0.0
 
     @property
     def base(self) -> Tensor:
@@ -51,7 +59,7 @@ class PolylineWalk:
 
     @property
     def off(self) -> float:
-        return self.line.slack.norm().item()
+        return self.line.slack.norm().item() + self.dropped
 
     def moves(self, t: Tensor) -> Tensor:
         return self.line.at(t[:, 0].double())
@@ -64,24 +72,27 @@ class PolylineWalk:
         squares = torch.addmm(line.moves2, centres, line.moves.T, alpha=-2).add_(centres.square().sum(1)[:, None])
         return squares.clamp_(min=0)
 
-    def distances(self, t: Tensor, centres: Tensor) -> Tensor:
+    def distances(self, t: Tensor, centres: Tensor, *, bounds: bool = False) -> Tensor:
         line = self.line
         values = t[:, 0].sort().values  # neighbours are on one piece, whose numbers are then at hand
         piece = torch.searchsorted(line.t, values).clamp(1, len(line.t) - 1)
         share = ((values - line.t[piece - 1]) / (line.t[piece] - line.t[piece - 1])).nan_to_num(nan=0.0)
         bend = share * (1 - share) * line.lengths2[piece - 1]
-        dtype = torch.float64 if len(centres) == 1 else torch.float32  # many serve to choose one
+        dtype = torch.float64 if bounds or len(centres) == 1 else torch.float32  # many serve to choose one
         knots = self.squares_at_knots(centres.double()).T.to(dtype).contiguous()  # (P, m): rows are taken quickly
         ends = knots.index_select(0, piece - 1), knots.index_select(0, piece)
         squares = torch.lerp(*ends, share[:, None].to(dtype)).sub_(bend[:, None])  # (N, m)
+        if bounds:  # rounded up, by what the difference may have lost
+            squares += 1e-15 * (ends[0] + ends[1] + line.lengths2[piece - 1][:, None])
         return squares.clamp_(min=0).sqrt_().T.contiguous()
 
 
 @dataclass(frozen=True, eq=False)
 class ShellsWalk:
-    """Along several directions, in float32 displacements."""
+    """Along several directions; dropped as above."""
 
     shells: Shells
+    dropped: float = 0.0
 
     @property
     def base(self) -> Tensor:
@@ -89,16 +100,17 @@ class ShellsWalk:
 
     @property
     def off(self) -> float:
-        return 0.0  # float32; see ROUND_UP
+        return 2 * self.shells.error.norm().item() + self.dropped
 
     def moves(self, t: Tensor) -> Tensor:
-        return self.shells.moves(t)
+        return self.shells.moves(t, torch.float64)
 
-    def distances(self, t: Tensor, centres: Tensor) -> Tensor:
-        out = torch.empty(len(centres), len(t), dtype=torch.float32)
+    def distances(self, t: Tensor, centres: Tensor, *, bounds: bool = False) -> Tensor:
+        dtype = torch.float64 if bounds else torch.float32
+        out = torch.empty(len(centres), len(t), dtype=dtype)
         for part in chunks(len(t), CHUNK):
             some = slice(part.start, part.stop)
-            out[:, some] = _distances(self.moves(t[some]), centres.float())
+            out[:, some] = _distances(self.shells.moves(t[some], dtype), centres.to(dtype))
         return out
 
 
