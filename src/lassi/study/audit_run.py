@@ -1,7 +1,7 @@
 """Certifying and attacking people of a run on demand: a split, or pictures from anywhere."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from lassi.data.preprocess import to_uint8
 from lassi.data.sheet import contact_sheet
 from lassi.similarity.sets import SimilaritySet
 from lassi.study.cells import Cell, named
-from lassi.study.certificates import fingerprints, model_of
+from lassi.study.certificates import about, fingerprints, model_of
 from lassi.study.run import Run
 
 COLUMNS = 9
@@ -72,8 +72,7 @@ class Auditor:
         """Certificates of a split, their file, and the people's labels."""
         people, z = self.people(split, every)
         similar = self.similar
-        about = [method, asdict(replace(self.settings, methods=())), self.noise, seed]
-        of = fingerprints(self.run, self.cell, similar, about)
+        of = fingerprints(self.run, self.cell, similar, about(method, self.settings, self.noise, seed, len(people)))
         words = self.cell.method, self.cell.task, *self.cell.sensitive, f"seed{self.cell.seed}", method, split
         path = out or self.run.folder / "certificates" / f"{named(*words, settings=[of, every])}.jsonl"
         found = certify_people(
@@ -87,8 +86,8 @@ class Auditor:
         z = torch.from_numpy(self.run.encode(decode(path, self.run.dataset.size)[None]))
         model, similar = self.model, self.similar
         (found,) = certify_some(model, z, [-1], similar, method, self.settings, sigma_rs=self.noise, seed=seed)
-        about = [method, asdict(replace(self.settings, methods=())), self.noise, seed]
-        found = found.about(fingerprints(self.run, self.cell, similar, about) | {"picture": digest(z[0].tolist())})
+        of = fingerprints(self.run, self.cell, similar, about(method, self.settings, self.noise, seed, 1))
+        found = found.about(of | {"picture": digest(z[0].tolist())})
         return found, self._row(model, similar, z, f"{path.name}: {found.outcome.name.lower().replace('_', ' ')}")
 
     @torch.no_grad()

@@ -42,12 +42,18 @@ def fingerprints(run: Run, cell: Cell, similar: SimilaritySet, settings: object)
     }
 
 
+def about(method: str, settings: Certification, sigma_rs: float, seed: int, people: int) -> list[Any]:
+    """Everything chosen that a certificate depends on; how many people share a budget, if they share one."""
+    sharing = people if settings.family == "all" else None
+    return [method, asdict(replace(settings, methods=())), sigma_rs, seed, sharing]
+
+
 def certificates_of(run: Run, cell: Cell, method: str, group: str, *, progress: Progress = SILENT) -> list[Certificate]:
     """The certificates of a group of people by one method; made if they are not there yet."""
+    people = run.people(group)
     settings = run.recipe.certification(cell.experiment)
     similar = run.similar(cell.experiment, cell.sensitive)
-    of = fingerprints(run, cell, similar, [method, asdict(replace(settings, methods=())), cell.sigma_rs, cell.seed])
-    people = run.people(group)
+    of = fingerprints(run, cell, similar, about(method, settings, cell.sigma_rs, cell.seed, len(people)))
     return certify_people(
         model_of(run, cell),
         run.z(group),
@@ -129,6 +135,7 @@ def end_point_figures(run: Run, cell: Cell, certificates: Sequence[Certificate],
     if similar.num_directions > END_POINTS_UP_TO:
         return {}
     people, z = run.people("test").tolist(), run.z("test")
+    settings = settings.shared_by(len(people))
     model, centres = model_of(run, cell), settings.centres(similar.radius)
     classes = settings.classes(cell.sigma_rs)
     equal = np.array([c.predicted is not None for c in certificates])
