@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from lassi.base.errors import UserError
+from lassi.base.streams import Stream
 from lassi.certify.branch import decide
 from lassi.certify.certificate import Outcome
-from lassi.certify.classes import exact_radius
+from lassi.certify.classes import exact_radius, predicted_class, smoothed_class
 from lassi.certify.exact import certify_segments
 from lassi.certify.joint import sure_classes
 from lassi.certify.model import Model
@@ -80,6 +81,14 @@ def test_more_directions_than_numbers_are_of_full_rank() -> None:
 def test_where_rounding_could_decide_a_draw_is_nobodys() -> None:
     logits = torch.tensor([[1.0, 0.0], [0.5, 0.4], [0.0, 1.0]], **double)
     assert sure_classes(logits, torch.tensor([0.1, 0.1], **double)).tolist() == [0, 2, 1]
+
+
+def test_where_no_draw_is_anybodys_the_model_abstains() -> None:
+    def nobody(count: int, stream: Stream) -> torch.Tensor:  # noqa: ARG001
+        return torch.zeros(2, dtype=torch.int64)
+
+    assert predicted_class(nobody, 100, 0.001, stream=Stream(0, "p")) is None
+    assert smoothed_class(nobody, ClassSmoothing(1.0), stream=Stream(0, "s")).abstains
 
 
 def test_a_constant_network_is_certified_by_quadrature() -> None:

@@ -95,7 +95,7 @@ def predicted_class(sample: Sampler, count: int, alpha: float, *, stream: Stream
     """The class of the smoothed classifier, wrong with probability at most alpha; None: it abstains."""
     counts = sample(count, stream)
     first, second = counts.topk(2).values.tolist()
-    if binomtest(first, first + second, 0.5).pvalue > alpha:
+    if first + second == 0 or binomtest(first, first + second, 0.5).pvalue > alpha:
         return None
     return int(counts.argmax())
 
