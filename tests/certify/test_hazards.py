@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,7 +12,7 @@ from lassi.certify.branch import decide
 from lassi.certify.certificate import Outcome
 from lassi.certify.classes import exact_radius, predicted_class, smoothed_class
 from lassi.certify.exact import certify_segments
-from lassi.certify.joint import sure_classes
+from lassi.certify.joint import certify_joint, sure_classes
 from lassi.certify.model import Model
 from lassi.certify.modular import certify_modular
 from lassi.certify.polyline import Polyline, with_kinks
@@ -114,3 +115,71 @@ def test_a_bias_that_nearly_cancels_with_a_mean_is_folded_exactly() -> None:
     exact = (r.linears[0].bias.double() - r.norms[0].running_mean.double()) * scale + r.norms[0].bias.double()
     assert torch.equal(maps.biases[0], exact)
     assert len(certify_segments(Model(r, model.classifier), random_people(2, 2), range(2), random_set(2))) == 2
+
+
+def plain_model(weights: list[torch.Tensor], biases: list[torch.Tensor], offset: float = 0.0) -> Model:
+    """Layers as they are, BatchNorm doing next to nothing; the class is whether the first number exceeds an offset."""
+    r = Representation(weights[0].shape[1], [len(bias) for bias in biases], stream=Stream(0, "plain"))
+    for linear, weight, bias in zip(r.linears, weights, biases, strict=True):
+        linear.weight.data, linear.bias.data = weight, bias
+    rows = torch.zeros(2, len(biases[-1]))
+    rows[1, 0] = 1.0
+    c = from_linear(rows, torch.tensor([0.0, -offset]))
+    return Model(r.eval().requires_grad_(False), c.requires_grad_(False))
+
+
+def twins(height: float) -> Model:
+    """R(z) = z₀ by way of two neurons of this height whose difference it is: float32 has no digit of it at 1e9."""
+    first, second = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), torch.tensor([[1.0, -1.0], [0.0, 0.0]])
+    return plain_model([first, second], [torch.full((2,), height), torch.zeros(2)], offset=-0.5)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("height", [10.0, 1e9])
+def test_what_float32_would_not_see_counts_in_smoothed_certificates(n: int, height: float) -> None:
+    """Everybody moves by as much as t₀, which changes the class at −½; nobody may be certified for ‖t‖ ≤ 1."""
+    similar = SimilaritySet(torch.eye(3)[:, :n], 1.0)
+    z = torch.zeros(1, 3)
+    (modular,) = certify_modular(
+        twins(height), z, [0], similar, CentreSmoothing(0.65), ClassSmoothing(1.0, samples=2000), seed=0
+    )
+    assert modular.outcome is Outcome.NOT_CERTIFIED
+    assert modular.figures["centre_radius"] == pytest.approx(3 * 2 * 0.65, rel=0.1), "affine: see CERTIFICATES (c)"
+    (joint,) = certify_joint(twins(height), z, [0], similar, ClassSmoothing(0.65), seed=0)
+    assert joint.figures["p_a"] == pytest.approx(torch.special.ndtr(torch.tensor(0.5 / 0.65)).item(), abs=0.01)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_what_a_dropped_direction_could_do_counts(n: int) -> None:
+    """Two directions that differ by 1e-8, along which R moves by 1e9 times as much: it is not in the basis."""
+    a = torch.zeros(3, 2 * n)
+    a[0] = 1.0
+    a[2, 1] = 1e-8
+    if n == 2:
+        a[1, 2], a[:, 3] = 1.0, torch.tensor([0.0, 1.0, 0.0])
+    similar = SimilaritySet(a, 1.0)
+    assert similar.rank == n
+    assert similar.dropped > 0
+    steep = plain_model([torch.tensor([[0.0, 0.0, 1e9]])], [torch.zeros(1)], offset=-0.5)
+    settings = CentreSmoothing(0.65, samples=2000, samples0=5000)
+    (modular,) = certify_modular(
+        steep, torch.zeros(1, 3), [0], similar, settings, ClassSmoothing(1.0, samples=2000), seed=0
+    )
+    assert not modular.is_certified
+    (joint,) = certify_joint(steep, torch.zeros(1, 3), [0], similar, ClassSmoothing(0.65, samples=2000), seed=0)
+    assert not joint.is_certified
+
+
+def test_an_offset_that_cancels_between_representation_and_classifier_is_within_the_slack() -> None:
+    """R's last bias is 1e9, the classifier takes 1e9 away: what their sum loses the slack must hold."""
+    generator = torch.Generator().manual_seed(3)
+    weight = torch.randn(1, 3, generator=generator) / 3
+    for z in torch.randn(50, 1, 3, generator=generator):
+        model = plain_model([weight], [torch.tensor([1e9 + 64])], offset=1e9)
+        (found,) = certify_segments(model, z, [0], SimilaritySet(torch.eye(3)[:, :1], 1e-3))
+        norm = model.representation.norms[0]
+        scale = 1 / np.sqrt(np.longdouble(norm.running_var.item()) + np.longdouble(norm.eps))
+        own = sum(np.longdouble(a) * np.longdouble(b) for a, b in zip(weight[0].tolist(), z[0].tolist(), strict=True))
+        exact = (own + np.longdouble(model.representation.linears[0].bias.item())) * scale - np.longdouble(1e9)
+        margins = model.joint_tracer(z, SimilaritySet(torch.eye(3)[:, :1], 1e-3).basis64, 1e-3)[0]
+        assert abs((margins.base[1] - margins.base[0]).item() - float(exact)) <= found.figures["slack"]

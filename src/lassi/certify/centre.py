@@ -15,7 +15,7 @@ from lassi.base.streams import Stream
 from lassi.certify.quadrature import half_mass_centre, mass_radius
 from lassi.certify.settings import TAIL, CentreSmoothing
 from lassi.certify.stats import level
-from lassi.certify.walk import PolylineWalk, Walk
+from lassi.certify.walk import PolylineWalk, Walk, could_be_least
 
 ROUND_UP = 1 + 1e-12  # of a distance between displacements; what these may be off by is the walk's own
 FACTOR = 3  # from a radius that holds p(Δ) at z to where any centre of z′ can be: 1 + β, β = 2
@@ -75,14 +75,15 @@ def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | N
     candidates = walk.moves(draws.centre[: settings.num_candidates])
     half = settings.samples0 // 2 + 1  # a strict majority
     medians = torch.cat([ordered(walk.distances(draws.centre, some), half) for some in torch.split(candidates, 64)])
-    move = candidates[int(medians.argmin())]
-    median = ordered(walk.distances(draws.centre, move[None]), half)
+    best = candidates[could_be_least(medians, medians, candidates)]
+    own = torch.cat([ordered(walk.distances(draws.centre, some[None]), half) for some in best])
+    move, median = best[int(own.argmin())], own.min()
     inside = int((walk.distances(draws.check, move[None])[0] <= median).sum())
     if inside < settings.needed_in_ball():
         return None
     if radius is None:
         return Centre(move, None)
-    bound = ordered(walk.distances(draws.quantile, move[None], bounds=True), settings.order(radius)).item()
+    bound = ordered(walk.distances(draws.quantile, move[None]), settings.order(radius)).item()
     return Centre(move, FACTOR * (bound * ROUND_UP + 2 * walk.off))
 
 

@@ -129,7 +129,7 @@ def _by_any(model: Model, along: Along, t: Tensor) -> Tensor:
 
 
 def _by_shells(shells: Shells, dropped: Tensor, t: Tensor) -> Tensor:
-    return sure_classes(shells.base + shells.moves(t, torch.float64), 2 * shells.error + dropped)
+    return sure_classes(shells.base + shells.moves(t), 2 * shells.error + dropped)
 
 
 def sure_classes(logits: Tensor, off: Tensor) -> Tensor:

@@ -139,10 +139,6 @@ class Displacement:
         """Multiplications a sample."""
         return sum(maps.numel() for maps in self.maps) + self.out.numel()
 
-    def to(self, dtype: torch.dtype) -> "Displacement":
-        maps, below, above = ([x.to(dtype) for x in tensors] for tensors in (self.maps, self.below, self.above))
-        return Displacement(self.base.to(dtype), maps, self.starts, below, above, self.out.to(dtype), self.out_start)
-
     def features(self, t: Tensor) -> Tensor:
         """How the features differ from those at 0, at coefficients ``(N, n)``, ``(N, f)``."""
         moved = t.new_empty(len(t), self.out_start + self.out.shape[1])
@@ -190,7 +186,8 @@ def lines(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
     """
     is_on, is_off = low >= 0, high <= 0
     chord = high / (high - low).clamp(min=torch.finfo(low.dtype).tiny)
-    chord = torch.where(is_on, 1.0, torch.where(is_off, 0.0, chord.clamp(0, 1)))
+    chord = torch.where((high - low).isfinite(), chord.clamp(0, 1), 1.0)  # x − l is above it, too
+    chord = torch.where(is_on, 1.0, torch.where(is_off, 0.0, chord))
     slope = torch.where(is_on, 1.0, torch.where(is_off, 0.0, (high > -low).to(low.dtype)))
     return chord, slope
 

@@ -15,7 +15,6 @@ from lassi.representation.network import Folded
 
 UNIT = 2.0**-53  # the largest relative error of a rounding in float64
 ROOM = 20  # further roundings a layer: folding of BatchNorm, products, the lines of a relaxation
-FACTOR = 6  # a relaxation's slopes are in [0, 1], its intercepts within a range: a few times the error of a path
 
 
 def gamma(terms: int) -> float:
@@ -90,10 +89,14 @@ class Errors:
         return moved
 
     def of_layer(self, layer: int, path_sums: Tensor, *, knots: int = 0) -> Tensor:
-        """The largest error of the numbers of a layer, counted from 1.
+        """The largest error of the numbers of a layer, counted from 1, and of linear bounds of them.
+
+        A bound adds up the paths, of which a line's slope in [0, 1] takes nothing but away, and each earlier layer's
+        intercepts. Those are at most the bounds of that layer, so with b_l paths in a bound of layer l, b_l = 1 + Σ b_j
+        over the layers before: 2^(l − 1). Twice that leaves room for the products with t, which are fewer than with z.
 
         Args:
             knots: over how many pieces of a polyline numbers were added up.
         """
         terms = sum(self._fan_ins[:layer]) + ROOM * layer + 4 * knots
-        return FACTOR * gamma(terms) * path_sums
+        return 2.0**layer * gamma(terms) * path_sums

@@ -6,7 +6,6 @@ Those beyond the largest go through the whole network, as do all where hardly an
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from scipy.stats import chi
@@ -28,7 +27,7 @@ class Shells:
 
     Args:
         radii: of the balls.
-        networks: on each, as displacements, in float64; one more for what lies beyond.
+        networks: on each, as displacements; one more for what lies beyond.
         base: the output at t = 0, ``(k,)``.
         error: the largest rounding error of an output in float64, ``(k,)``.
     """
@@ -38,27 +37,16 @@ class Shells:
     base: Tensor
     error: Tensor
 
-    def moves(self, t: Tensor, dtype: torch.dtype) -> Tensor:
-        """How the outputs at coefficients ``(N, n)``, float64, differ from the base; ``(N, k)``.
-
-        Args:
-            dtype: float64 where a bound is to hold, float32 where something is merely chosen.
-        """
-        out = torch.empty(len(t), len(self.base), dtype=dtype)
+    def moves(self, t: Tensor) -> Tensor:
+        """How the outputs at coefficients ``(N, n)`` differ from the base, ``(N, k)``, float64 both."""
+        out = torch.empty(len(t), len(self.base), dtype=torch.float64)
         which = torch.bucketize(t.norm(dim=1), torch.tensor(self.radii, dtype=torch.float64))
-        for shell, network in enumerate(self._in(dtype)):
+        for shell, network in enumerate(self.networks):
             rows = (which == shell).nonzero()[:, 0]
             for part in chunks(len(rows), CHUNK):
                 some = rows[part.start : part.stop]
-                out.index_copy_(0, some, network(t.index_select(0, some).to(dtype)))
+                out.index_copy_(0, some, network(t.index_select(0, some)))
         return out
-
-    def _in(self, dtype: torch.dtype) -> Sequence[Displacement]:
-        return self.networks if dtype == torch.float64 else self._single
-
-    @cached_property
-    def _single(self) -> list[Displacement]:
-        return [network.to(torch.float32) for network in self.networks]
 
 
 def shells_of(reducer: Reducer, z: Tensor, directions: Tensor, sigma: float) -> list[Shells]:

@@ -14,6 +14,7 @@ from scipy.stats import beta, binom, norm
 from lassi.base.errors import UserError
 
 QUANTILES = ("binomial", "hoeffding")
+ROUND_UP = 1 + 1e-13  # of what Φ and its inverse may be off by
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def population_bound(certified: int, people: int, alpha: float, *, confidence: f
 
 def level(delta: float, radius: float, sigma: float) -> float:
     """p(Δ): a set with this share of the noise at z has ½ + Δ of it at every similar z′. (Cohen et al., 2019.)"""
-    return float(norm.cdf(norm.ppf(0.5 + delta) + radius / sigma))
+    return min(1.0, float(norm.cdf(norm.ppf(0.5 + delta) + radius / sigma)) * ROUND_UP)
 
 
 def quantile_index(samples: int, p: float, alpha: float, method: str = "binomial") -> int | None:
@@ -128,8 +129,9 @@ def class_radius(p_a: float, sigma: float, p_b: float | None = None) -> float:
     the centre.
     """
     if p_b is None:
-        return sigma * float(norm.ppf(p_a))
-    return sigma / 2 * float(norm.ppf(p_a) - norm.ppf(p_b))
+        return sigma * float(norm.ppf(p_a)) / ROUND_UP
+    a, b = float(norm.ppf(p_a)), float(norm.ppf(p_b))
+    return sigma / 2 * (a - b - (ROUND_UP - 1) * (abs(a) + abs(b)))
 
 
 def least_samples_for_class(radius: float, sigma: float, alpha: float) -> int:

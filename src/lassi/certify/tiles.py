@@ -25,4 +25,7 @@ def in_tiles(rows: Tensor, matrix: Tensor) -> Tensor:
 def along_in_tiles(maps: Folded, z: Tensor, directions: Tensor) -> Along:
     """The network along the similarity sets of people ``(B, q)``, tile by tile."""
     c = in_tiles(z, maps.weights[0].T) + maps.biases[0]
-    return Along(maps, c, maps.weights[0] @ directions)
+    if directions.ndim == 2:
+        return Along(maps, c, maps.weights[0] @ directions)
+    own = in_tiles(directions.transpose(1, 2).flatten(0, 1), maps.weights[0].T)  # a row a person and direction
+    return Along(maps, c, own.view(len(z), directions.shape[2], -1).transpose(1, 2))

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from lassi.base.engine import chunks
 from lassi.certify.polyline import Polyline
+from lassi.certify.rounding import ROOM, gamma
 from lassi.certify.shells import Shells
 
 CHUNK = 8192  # samples at a time
@@ -31,11 +32,10 @@ class Walk(Protocol):
     def moves(self, t: Tensor) -> Tensor:
         """R(z + A t) − R(z) at coefficients ``(N, n)``, ``(N, k)``."""
 
-    def distances(self, t: Tensor, centres: Tensor, *, bounds: bool = False) -> Tensor:
+    def distances(self, t: Tensor, centres: Tensor) -> Tensor:
         """Distances of R(z + A t) to centres, given as displacements ``(m, k)``; ``(m, N)``, in any order.
 
-        Args:
-            bounds: whether a bound is to hold for them, so that they are computed in float64, by differences.
+        To one centre by differences, rounded up; to many by the product, which serves to choose some of them.
         """
 
 
@@ -72,17 +72,16 @@ class PolylineWalk:
         squares = torch.addmm(line.moves2, centres, line.moves.T, alpha=-2).add_(centres.square().sum(1)[:, None])
         return squares.clamp_(min=0)
 
-    def distances(self, t: Tensor, centres: Tensor, *, bounds: bool = False) -> Tensor:
+    def distances(self, t: Tensor, centres: Tensor) -> Tensor:
         line = self.line
         values = t[:, 0].sort().values  # neighbours are on one piece, whose numbers are then at hand
         piece = torch.searchsorted(line.t, values).clamp(1, len(line.t) - 1)
         share = ((values - line.t[piece - 1]) / (line.t[piece] - line.t[piece - 1])).nan_to_num(nan=0.0)
         bend = share * (1 - share) * line.lengths2[piece - 1]
-        dtype = torch.float64 if bounds or len(centres) == 1 else torch.float32  # many serve to choose one
-        knots = self.squares_at_knots(centres.double()).T.to(dtype).contiguous()  # (P, m): rows are taken quickly
+        knots = self.squares_at_knots(centres).T.contiguous()  # (P, m): rows are taken quickly
         ends = knots.index_select(0, piece - 1), knots.index_select(0, piece)
-        squares = torch.lerp(*ends, share[:, None].to(dtype)).sub_(bend[:, None])  # (N, m)
-        if bounds:  # rounded up, by what the difference may have lost
+        squares = torch.lerp(*ends, share[:, None]).sub_(bend[:, None])  # (N, m)
+        if len(centres) == 1:  # rounded up, by what the difference may have lost
             squares += 1e-15 * (ends[0] + ends[1] + line.lengths2[piece - 1][:, None])
         return squares.clamp_(min=0).sqrt_().T.contiguous()
 
@@ -103,24 +102,28 @@ class ShellsWalk:
         return 2 * self.shells.error.norm().item() + self.dropped
 
     def moves(self, t: Tensor) -> Tensor:
-        return self.shells.moves(t, torch.float64)
+        return self.shells.moves(t)
 
-    def distances(self, t: Tensor, centres: Tensor, *, bounds: bool = False) -> Tensor:
-        dtype = torch.float64 if bounds else torch.float32
-        out = torch.empty(len(centres), len(t), dtype=dtype)
+    def distances(self, t: Tensor, centres: Tensor) -> Tensor:
+        out = torch.empty(len(centres), len(t), dtype=torch.float64)
         for part in chunks(len(t), CHUNK):
             some = slice(part.start, part.stop)
-            out[:, some] = _distances(self.shells.moves(t[some], dtype), centres.to(dtype))
+            out[:, some] = _distances(self.shells.moves(t[some]), centres)
         return out
 
 
 def _distances(y: Tensor, centres: Tensor) -> Tensor:
-    """Distances of ``(N, k)`` to ``(m, k)``, ``(m, N)``; for one centre by differences.
-
-    For many by the product, in coordinates relative to R(z): what it loses is small beside how far similar people are
-    apart, and it serves to choose a centre alone.
-    """
+    """Distances of ``(N, k)`` to ``(m, k)``, ``(m, N)``; to one centre by differences."""
     if len(centres) == 1:
         return (y - centres).norm(dim=1)[None]
     squares = centres.square().sum(1)[:, None] + y.square().sum(1) - 2 * centres @ y.T
     return squares.clamp_(min=0).sqrt_()
+
+
+def could_be_least(low: Tensor, high: Tensor, centres: Tensor) -> Tensor:
+    """Which of some centres ``(m, k)`` may have the least radius, by bounds ``(m,)`` that come from products.
+
+    A square |y|² + |c|² − 2⟨y, c⟩ may be off by some units of (|c| + radius)²; what that hides differences must tell.
+    """
+    lost = 4 * gamma(centres.shape[1] + ROOM) * (centres.norm(dim=1) + high).square()
+    return (low.square() - lost <= (high.square() + lost).min()).nonzero()[:, 0]
