@@ -51,6 +51,16 @@ def test_the_smoothed_model_answers_as_its_certificates_say(method: str) -> None
         model.predict_smoothed(x, "exact-joint")
 
 
+@pytest.mark.parametrize("method", ["smoothed-modular", "smoothed-joint"])
+def test_a_person_gets_the_same_certificate_wherever_they_stand(method: str) -> None:
+    model, x = fair_model(5, length=0.2), random_people(5, 6)
+    whole, alone = model.certify(x, method), model.certify(x[4:], method)
+    assert [c.figures for c in alone] == [c.figures for c in whole[4:]]
+    assert [c.person for c in alone] == [0, 1]
+    answers = model.predict_smoothed(x, method)
+    assert model.predict_smoothed(x.flip(0), method) == answers[::-1]
+
+
 def test_it_is_saved_and_loaded_as_it_was(tmp_path: Path) -> None:
     stream = Stream(0, "g")
     glow = Glow(GlowSettings(size=8, levels=2, flows=1, hidden=4), stream=stream)

@@ -154,7 +154,7 @@ def test_what_a_dropped_direction_could_do_counts(n: int) -> None:
     """Two directions that differ by 1e-8, along which R moves by 1e9 times as much: it is not in the basis."""
     a = torch.zeros(3, 2 * n)
     a[0] = 1.0
-    a[2, 1] = 1e-8
+    a[2, 0], a[2, 1] = -5e-9, 5e-9
     if n == 2:
         a[1, 2], a[:, 3] = 1.0, torch.tensor([0.0, 1.0, 0.0])
     similar = SimilaritySet(a, 1.0)
