@@ -125,7 +125,7 @@ def test_certified_but_unfair_is_counted_strictly() -> None:
 def test_truth_is_judged_by_pairs_of_held_out_scenes(tiny_run: Run) -> None:
     (truth,) = results(tiny_run)["truth"]
     assert truth["coverage"]["pairs"] == 40
-    assert 0 <= truth["coverage"]["of_set"]["mean"] <= truth["coverage"]["of_span"]["mean"] <= 1
+    assert 0 <= truth["coverage"]["of_set"]["mean"] <= truth["coverage"]["of_span"]["mean"] + 1e-12 <= 1
     assert all(truth["step_error"][kind]["mean"] > 0 for kind in ("latent", "pixels"))
 
 

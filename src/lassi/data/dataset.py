@@ -105,13 +105,13 @@ class Dataset(ABC):
         """Read every picture; a sentence for each that cannot be used. None where pictures are made here."""
         return []
 
-    def people(self, split: str, *, every: int = 1) -> Integers:
-        """The people of a split, or every n-th of them as in the paper's evaluation."""
+    def people(self, split: str, *, every: int = 1, first: int = 0) -> Integers:
+        """The people of a split, or every n-th of them as in the paper's evaluation, from the one given on."""
         if split not in self.splits:
             raise unknown(f"split of {self.name} called", split, self.splits)
         if every < 1:
             raise UserError(f"Every {every}-th person was asked for.", hint="Ask for every n-th with n ≥ 1.")
-        people = self.splits[split][::every]
+        people = self.splits[split][first::every]
         if not len(people):
             raise UserError(
                 f"The split '{split}' of {self.name} is empty.",

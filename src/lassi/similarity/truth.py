@@ -85,7 +85,7 @@ def nearest_in_set(similar: SimilaritySet, displacements: Tensor) -> tuple[Tenso
         v ``(B, rank)`` and the distances ``(B,)``, in float64.
     """
     assert similar.is_shared, "pairs are judged against directions that all share"
-    u, s, vt = torch.linalg.svd(similar.basis.double(), full_matrices=False)
+    u, s, vt = torch.linalg.svd(similar.basis64, full_matrices=False)
     d = displacements.double()
     y = d @ u  # (B, r)
 

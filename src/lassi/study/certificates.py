@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from lassi.base.artefact import digest
+from lassi.base.engine import cores, map_chunks
 from lassi.base.progress import SILENT, Progress
+from lassi.base.threads import one_thread_each
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.model import Model
 from lassi.certify.modular import predict_modular
-from lassi.certify.people import CertificateFile, Certification, certify_people
+from lassi.certify.people import CHUNK, CertificateFile, Certification, certify_people
 from lassi.certify.stats import population_bound, share_of
 from lassi.data.dataset import Integers
 from lassi.data.factors import NUM_ORIENTATIONS
@@ -82,7 +84,7 @@ def certificate_figures(run: Run, cell: Cell, *, progress: Progress = SILENT) ->
         found = certificates_of(run, cell, method, "test", progress=progress)
         figures[method] = counted(found, labels)
         if method == "smoothed-modular":
-            figures[method] |= end_point_figures(run, cell, found, settings)
+            figures[method] |= end_point_figures(run, cell, found, settings, progress=progress)
     if run.has_truth and settings.methods:
         found = certificates_of(run, cell, settings.methods[0], SCENES, progress=progress)
         figures[settings.methods[0]]["truth"] = truth_counts(found)
@@ -126,7 +128,9 @@ def truth_counts(certificates: Sequence[Certificate]) -> Figures:
     }
 
 
-def end_point_figures(run: Run, cell: Cell, certificates: Sequence[Certificate], settings: Certification) -> Figures:
+def end_point_figures(
+    run: Run, cell: Cell, certificates: Sequence[Certificate], settings: Certification, *, progress: Progress = SILENT
+) -> Figures:
     """Whether the smoothed model tells the end points of everybody's set as it tells them; an abstention does not.
 
     And the paper's own check of its certificates: how many are certified although an end point differs.
@@ -138,16 +142,24 @@ def end_point_figures(run: Run, cell: Cell, certificates: Sequence[Certificate],
     settings = settings.shared_by(len(people))
     model, centres = model_of(run, cell), settings.centres(similar.radius)
     classes = settings.classes(cell.sigma_rs)
-    equal = np.array([c.predicted is not None for c in certificates])
-    for number, t in enumerate(similar.end_points()):
-        moved = similar.move_along(z, t[None])[:, 0]
-        there: list[int | None] = []
-        for start in range(0, len(people), 64):
-            some = slice(start, start + 64)
-            there += predict_modular(
-                model, moved[some], people[some], similar, centres, classes, seed=cell.seed, place=f"end {number}"
-            )
-        equal &= np.array([c.predicted == label for c, label in zip(certificates, there, strict=True)])
+    ends = similar.end_points()
+
+    def are_equal(rows: range) -> list[bool]:
+        """Whether everybody of a chunk is told the same at all end points."""
+        some = slice(rows.start, rows.stop)
+        told = [{c.predicted} for c in certificates[some]]
+        for number, moved in enumerate(similar.move_along(z[some], ends).unbind(1)):
+            place = f"end {number}"
+            there = predict_modular(model, moved, people[some], similar, centres, classes, seed=cell.seed, place=place)
+            told = [seen | {label} for seen, label in zip(told, there, strict=True)]
+        return [len(seen) == 1 and None not in seen for seen in told]
+
+    what = "telling end points"
+    with one_thread_each():
+        parts = map_chunks(
+            are_equal, len(people), chunk=CHUNK, workers=cores(), what=what, unit="people", progress=progress
+        )
+        equal = np.array([is_equal for part in parts for is_equal in part])
     certified = np.array([c.is_certified for c in certificates])
     return {
         "end_points_equal": asdict(share_of(int(equal.sum()), len(equal))),

@@ -91,7 +91,8 @@ class Run:
         if group == SCENES:
             assert isinstance(self.dataset, FactorDataset)
             return self.dataset.similar(self.people("test")[: data.scenes]).reshape(-1)
-        people = self.dataset.people(group, every=data.every if group == "test" else 1)
+        judged = {"every": data.every, "first": data.first} if group == "test" else {}
+        people = self.dataset.people(group, **judged)
         if len(people) <= data.at_most.get(group, len(people)):
             return people
         drawn = Stream(self.seed, f"people/{group}").numpy().permutation(people)

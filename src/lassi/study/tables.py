@@ -32,6 +32,7 @@ class DataTable(Table):
         learn_from: the split that representations and classifiers are trained on; directions come from ``train``.
         at_most: the most people taken of a split, drawn at random; of others, everybody.
         every: every n-th person of the test split is judged.
+        first: with whom to begin; to judge people with whom no setting was chosen.
         scenes: of so many of them all 15 orientations are judged, too, where these are known: the ground truth.
     """
 
@@ -41,6 +42,7 @@ class DataTable(Table):
     learn_from: str = "train"
     at_most: dict[str, int] = {}
     every: int = 1
+    first: int = 0
     scenes: int = 0
 
     @model_validator(mode="after")
@@ -52,6 +54,11 @@ class DataTable(Table):
                 raise UserError(f"The data's {name} is {value}.", hint="Choose one of at least 1.")
         if self.scenes < 0:
             raise UserError(f"{self.scenes} scenes are asked for.", hint="Choose 0 or more.")
+        if not 0 <= self.first < self.every:
+            raise UserError(
+                f"Every {self.every}-th person from number {self.first} on is asked for.",
+                hint="Choose a first below every.",
+            )
         return self
 
 
