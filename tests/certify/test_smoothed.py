@@ -520,3 +520,22 @@ def test_abstentions_are_told_as_such() -> None:
     abstained = [c for c in found if c.outcome is Outcome.ABSTAINED]
     assert abstained
     assert all(c.predicted is None for c in abstained)
+
+
+@pytest.mark.parametrize(("p", "draws"), [(0.5, 200), (0.93, 20_000), (0.999, 20_000)])
+def test_what_is_out_of_reach_costs_few_draws(p: float, draws: int) -> None:
+    """The radius 1 at noise 0.65 needs p_A > 0.938: 200 draws of a class of 0.5 show that it has not."""
+    asked = []
+
+    def sample(count: int, stream: Stream) -> torch.Tensor:
+        asked.append(count)
+        hits = int(stream.numpy().binomial(count, p))
+        return torch.tensor([hits, count - hits])
+
+    settings = ClassSmoothing(0.65, samples0=200, samples=20_000)
+    found = smoothed_class(sample, settings, stream=Stream(0, "few"), needed=1.0)
+    assert asked == [200, draws]
+    assert found.p_a < p or found.label == 1
+    asked.clear()
+    smoothed_class(sample, settings, stream=Stream(0, "few"))
+    assert asked == [200, 20_000]

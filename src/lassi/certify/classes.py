@@ -16,7 +16,7 @@ from lassi.base.engine import chunks
 from lassi.base.streams import Stream
 from lassi.certify.rounding import ROOM, gamma
 from lassi.certify.settings import ClassSmoothing
-from lassi.certify.stats import class_radius, lower_bound
+from lassi.certify.stats import class_radius, lower_bound, upper_bound
 from lassi.consumer.classifier import Classifier
 from lassi.consumer.protocol import Consumer
 
@@ -82,11 +82,21 @@ def _linear(model: Classifier, r: Tensor, sigma: float) -> Sampler:
     return sample
 
 
-def smoothed_class(sample: Sampler, settings: ClassSmoothing, *, stream: Stream) -> SmoothedClass:
-    """The class of the smoothed classifier, with the bound of its probability by fresh draws."""
-    label = int(sample(settings.samples0, stream.child("choose")).argmax())
-    count = int(sample(settings.samples, stream.child("bound"))[label])
-    p_a = lower_bound(count, settings.samples, settings.alpha)
+def smoothed_class(
+    sample: Sampler, settings: ClassSmoothing, *, stream: Stream, needed: float | None = None
+) -> SmoothedClass:
+    """The class of the smoothed classifier, with the bound of its probability by fresh draws.
+
+    Args:
+        needed: the radius that is asked for. Where the draws that choose the class show that it is out of reach, as few
+            again bound the probability; how many do is settled before they are drawn, so the bound holds.
+    """
+    chosen = sample(settings.samples0, stream.child("choose"))
+    label = int(chosen.argmax())
+    at_most = class_radius(upper_bound(int(chosen[label]), settings.samples0, settings.alpha), settings.sigma)
+    draws = settings.samples if needed is None or at_most > needed else min(settings.samples0, settings.samples)
+    count = int(sample(draws, stream.child("bound"))[label])
+    p_a = lower_bound(count, draws, settings.alpha)
     radius = class_radius(p_a, settings.sigma) if p_a > 0.5 else 0.0
     return SmoothedClass(label, p_a, radius, settings.alpha)
 

@@ -90,7 +90,7 @@ def _by_picture(
 
 
 def _certify(sample: Sampler, person: int, similar: SimilaritySet, settings: ClassSmoothing, seed: int) -> Certificate:
-    found = smoothed_class(sample, settings, stream=_stream(seed, person))
+    found = smoothed_class(sample, settings, stream=_stream(seed, person), needed=similar.radius)
     if found.abstains:
         outcome, predicted = Outcome.ABSTAINED, None
     else:
