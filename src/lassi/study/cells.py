@@ -35,6 +35,8 @@ class Production:
             "epochs": experiment.epochs,
             "similar": [experiment.directions, experiment.radius, *self.sensitive] if self.sensitive else None,
         }
+        if experiment.batch:
+            settings["batch"] = experiment.batch
         return named(self.method, experiment.target, *self.sensitive, f"seed{self.seed}", settings=settings)
 
 

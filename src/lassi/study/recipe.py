@@ -46,7 +46,7 @@ class Recipe(Table):
         self.classifier.consumption(0.0)
         for experiment in self.experiment:
             self.certification(experiment)
-            self.representation.production(Objective(), experiment.epochs)
+            self.representation.production(Objective(), experiment.epochs, experiment.batch)
         return self
 
     @classmethod

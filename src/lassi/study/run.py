@@ -224,7 +224,9 @@ class Run:
             train.labelled(target),
             valid.labelled(target),
             similar,
-            self.recipe.representation.production(made.table.objective(), made.experiment.epochs),
+            self.recipe.representation.production(
+                made.table.objective(), made.experiment.epochs, made.experiment.batch
+            ),
             self.folder / "representation" / made.folder,
             num_classes=self.num_classes(target),
             parents=parents,

@@ -91,9 +91,9 @@ class RepresentationTable(Table):
     learning_rate: float = 1e-3
     decay: str = "cosine"
 
-    def production(self, objective: Objective, epochs: int | None) -> Production:
+    def production(self, objective: Objective, epochs: int | None, batch: int | None) -> Production:
         return Production(
-            objective, tuple(self.widths), epochs or self.epochs, self.batch, self.learning_rate, self.decay
+            objective, tuple(self.widths), epochs or self.epochs, batch or self.batch, self.learning_rate, self.decay
         )
 
 
@@ -177,7 +177,7 @@ class ExperimentTable(Table):
         sensitive: sets of attributes; people who differ in those of a set alone are similar.
         directions: how attributes become directions; see :data:`METHODS`.
         radius: ε, in multiples of a direction.
-        epochs: of R, where they differ from the recipe's.
+        epochs, batch: of R, where they differ from the recipe's.
         baselines: classifiers of images and of latents to stand beside: ``resnet``, ``mlp``.
         certify: methods of certificates, where they differ from the recipe's.
         max_boxes: of exact certificates, where it differs from the recipe's.
@@ -189,6 +189,7 @@ class ExperimentTable(Table):
     directions: str = "mean-difference"
     radius: float = 1.0
     epochs: int | None = None
+    batch: int | None = None
     methods: MethodsTable
     baselines: list[str] = []
     certify: list[str] | None = None
