@@ -24,16 +24,24 @@ def results(run: Run) -> dict:
 
 def test_every_cell_has_a_model_and_work_is_shared(tiny_run: Run) -> None:
     cells = tiny_run.cells
-    assert len(cells) == 3 * 2 + 2 * 2 * 2
+    assert len(cells) == 4 * 2 + 2 * 2 * 2
     made = {cell.production.folder for cell in cells}
     assert {folder.name for folder in (tiny_run.folder / "representation").iterdir()} == made
-    assert len(made) == 3 * 2 + 2 * 2, "one representation serves both tasks"
+    assert len(made) == 3 * 2 + 2 * 2, "one representation serves both tasks, and both noises"
     assert (
-        len(list((tiny_run.folder / "classifier").iterdir())) == len({cell.classifier_folder for cell in cells}) == 14
+        len(list((tiny_run.folder / "classifier").iterdir())) == len({cell.classifier_folder for cell in cells}) == 16
     )
     used = {d.content for cell in cells for d in tiny_run.directions_of(cell.experiment, cell.sensitive)}
     assert len(used) == 3, "each attribute's directions, once"
     assert len(list((tiny_run.folder / "latents").iterdir())) == 5
+
+
+def test_a_grid_of_noises_shares_what_the_producer_certifies(tiny_run: Run) -> None:
+    cells = [cell for cell in tiny_run.cells if cell.method == "dataaug" and cell.seed == 42]
+    assert [cell.sigma_rs for cell in cells] == [1.0, 0.5]
+    one, other = (certificates_of(tiny_run, cell, "smoothed-modular", "test") for cell in cells)
+    assert [c.figures["centre_radius"] for c in one] == [c.figures["centre_radius"] for c in other]
+    assert [c.figures["class_radius"] for c in one] != [c.figures["class_radius"] for c in other]
 
 
 def test_results_hold_every_cell_and_the_means_over_seeds(tiny_run: Run) -> None:
@@ -45,6 +53,7 @@ def test_results_hold_every_cell_and_the_means_over_seeds(tiny_run: Run) -> None
         assert figures["valid"]["people"] == 100
         assert 0 <= figures["end_points_equal"] <= 1
         assert figures["distance"] > 0
+        assert all(of["seconds_a_person"] > 0 for of in figures["certificates"].values())
         assert figures["truth"]["scenes"] == 10
     assert len(found["summary"]) == len(found["cells"]) / 2
     values = [cell["figures"]["test"]["accuracy"] for cell in found["cells"][:2]]
@@ -89,12 +98,14 @@ def test_the_same_command_again_changes_nothing(tiny_run: Run, tiny_recipe: Path
 
 def test_certificates_are_counted_with_everybody_in_the_denominator(tiny_run: Run) -> None:
     """Counted once more from the files, whose lines are certificates."""
-    keys = ("task", "sensitive", "method", "seed")
+    keys = ("task", "sensitive", "method", "sigma_rs", "seed")
     by_cell = {json.dumps([cell[key] for key in keys]): cell for cell in results(tiny_run)["cells"]}
-    assert len(by_cell) == 14
+    assert len(by_cell) == 16
     names = ("certified", "not_certified", "counterexample", "abstained", "undecided")
     for cell in tiny_run.cells:
-        figures = by_cell[json.dumps([cell.task, list(cell.sensitive), cell.method, cell.seed])]["figures"]
+        figures = by_cell[json.dumps([cell.task, list(cell.sensitive), cell.method, cell.sigma_rs, cell.seed])][
+            "figures"
+        ]
         for method, of_method in figures["certificates"].items():
             found = certificates_of(tiny_run, cell, method, "test")
             assert of_method["people"] == len(found) == 20 == sum(of_method[name] for name in names)
@@ -104,7 +115,7 @@ def test_certificates_are_counted_with_everybody_in_the_denominator(tiny_run: Ru
             share = of_method["certified_share"]
             assert share["low"] <= of_method["certified"] / 20 <= share["high"]
             assert set(found[0].of) == {"flow", "directions", "representation", "classifier", "settings"}
-    single = by_cell[json.dumps(["scale", ["wall_hue=0.1"], "lassi", 42])]["figures"]["certificates"]
+    single = by_cell[json.dumps(["scale", ["wall_hue=0.1"], "lassi", 0.1, 42])]["figures"]["certificates"]
     assert list(single) == ["smoothed-modular", "smoothed-joint", "exact-joint", "exact-modular"]
     assert single["smoothed-modular"]["certified_though_end_points_differ"] == 0
     assert single["exact-joint"]["certified"] >= single["exact-modular"]["certified"]

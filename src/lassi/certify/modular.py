@@ -7,13 +7,14 @@ probability at most α₂ + α_rs over the draws made here, for all similar peop
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
-from lassi.certify.centre import Centre, Draws, draw_noise, smoothed_centre
+from lassi.certify.centre import Draws, draw_noise, smoothed_centre
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.classes import SmoothedClass, linear_two_classes, noisy_classes, predicted_class, smoothed_class
 from lassi.certify.model import Model
@@ -34,16 +35,52 @@ def certify_modular(
     classes: ClassSmoothing,
     *,
     seed: int,
+    known: "Producers | None" = None,
 ) -> list[Certificate]:
-    """Certificates of people ``(B, q)``, by their numbers; a person's draws depend on seed and number alone."""
+    """Certificates of people ``(B, q)``, by their numbers; a person's draws depend on seed and number alone.
+
+    Args:
+        known: what the producer has certified before, by number; others are added. It is the same for all classifiers.
+    """
     refuse_own_directions(similar)
     centres.refuse_infeasible(similar.radius, model.representation.widths[-1])
-    draws = [draw_noise(centres, similar.rank, stream=_stream(seed, person)) for person in people]
+    known = {} if known is None else known
+    missing = [row for row, person in enumerate(people) if person not in known]
+    whose = [people[row] for row in missing]
+    if missing:
+        known.update(zip(whose, produced(model, z[missing], whose, similar, centres, seed=seed), strict=True))
     found = []
-    for person, walk, drawn in zip(people, walks(model, z, similar, draws, centres), draws, strict=True):
-        centre = smoothed_centre(walk, drawn, centres, similar.radius)
-        smoothed = None if centre is None else _class_at(model, walk, centre, centres, classes, _stream(seed, person))
+    for person in people:
+        centre = known[person]
+        smoothed = None if centre is None else _class_at(model, centre.r, centres, classes, _stream(seed, person))
         found.append(_certificate(person, similar.radius, centres, classes, centre, smoothed, seed, similar.dropped))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Produced:
+    """What the producer certifies of a person: a smoothed representation ``(k,)``, and how far those similar are."""
+
+    r: Tensor
+    radius: float
+
+
+Producers = dict[int, Produced | None]  # by the person's number; None where the centre abstains
+
+
+def produced(
+    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, centres: CentreSmoothing, *, seed: int
+) -> list[Produced | None]:
+    """The producer's part of the certificates of people ``(B, q)``."""
+    draws = [draw_noise(centres, similar.rank, stream=_stream(seed, person)) for person in people]
+    found: list[Produced | None] = []
+    for walk, drawn in zip(walks(model, z, similar, draws, centres), draws, strict=True):
+        centre = smoothed_centre(walk, drawn, centres, similar.radius)
+        if centre is None:
+            found.append(None)
+            continue
+        assert centre.radius is not None, "a radius was asked for"
+        found.append(Produced(walk.base + centre.move.double(), centre.radius))
     return found
 
 
@@ -109,9 +146,8 @@ def refuse_own_directions(similar: SimilaritySet) -> None:
 
 
 def _class_at(
-    model: Model, walk: Walk, centre: Centre, centres: CentreSmoothing, classes: ClassSmoothing, stream: Stream
+    model: Model, r: Tensor, centres: CentreSmoothing, classes: ClassSmoothing, stream: Stream
 ) -> SmoothedClass:
-    r = walk.base + centre.move.double()
     if centres.quadrature and (exact := linear_two_classes(model.classifier, r)) is not None:
         return exact
     return smoothed_class(noisy_classes(model.classifier, r, classes.sigma), classes, stream=stream.child("class"))
@@ -122,7 +158,7 @@ def _certificate(
     radius: float,
     centres: CentreSmoothing,
     classes: ClassSmoothing,
-    centre: Centre | None,
+    centre: Produced | None,
     smoothed: SmoothedClass | None,
     seed: int,
     dropped: float,
@@ -140,7 +176,6 @@ def _certificate(
     if centre is None or smoothed is None or smoothed.abstains:
         outcome = Outcome.ABSTAINED
     else:
-        assert centre.radius is not None
         outcome = Outcome.CERTIFIED if centre.radius < smoothed.radius else Outcome.NOT_CERTIFIED
     return Certificate(person, METHOD, outcome, predicted, radius, alpha, figures, seed=seed)
 

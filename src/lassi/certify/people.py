@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from lassi.certify.certificate import METHODS, Certificate
 from lassi.certify.exact import certify_segments
 from lassi.certify.joint import certify_joint
 from lassi.certify.model import Model
-from lassi.certify.modular import certify_modular
+from lassi.certify.modular import Producers, certify_modular
 from lassi.certify.published_radius import certify_published
 from lassi.certify.settings import CentreSmoothing, ClassSmoothing
 from lassi.certify.stats import Budget
@@ -128,11 +129,13 @@ def certify_some(
     *,
     sigma_rs: float,
     seed: int,
+    known: Producers | None = None,
 ) -> list[Certificate]:
     """Certificates of people ``(B, q)``, by their numbers, all at once.
 
     Args:
         sigma_rs: the noise that the classifier was trained with.
+        known: the producer's part of smoothed modular certificates, where another classifier's were made before.
     """
     refuse_unknown([method])
     wrong = (~z.isfinite().all(1)).nonzero()[:, 0].tolist()
@@ -141,7 +144,7 @@ def certify_some(
     match method:
         case "smoothed-modular":
             centres, classes = settings.centres(similar.radius), settings.classes(sigma_rs)
-            return certify_modular(model, z, people, similar, centres, classes, seed=seed)
+            return certify_modular(model, z, people, similar, centres, classes, seed=seed, known=known)
         case "smoothed-joint":
             joint = settings.classes(settings.sigma_cs * similar.radius)
             return certify_joint(model, z, people, similar, joint, seed=seed)
@@ -160,6 +163,8 @@ def certify_some(
 
 class CertificateFile:
     """Certificates in a file, a JSON line each, appended as they come; a line that was cut off is forgotten.
+
+    How long they took stands beside it, in a file of its own, since that is not the same when it is done again.
 
     Args:
         of: fingerprints of what the certificates depend on; those of anything else are refused.
@@ -184,14 +189,28 @@ class CertificateFile:
             )
         return {certificate.person: certificate for certificate in found}
 
-    def append(self, certificates: Sequence[Certificate]) -> list[Certificate]:
-        """Write certificates, and return them as they were written."""
+    def append(self, certificates: Sequence[Certificate], seconds: float) -> None:
+        """Write certificates that took so long together."""
         written = [certificate.about(self._of) for certificate in certificates]
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with refusals_told(self.path), self.path.open("ab") as file:
+        with refusals_told(self.path), self.path.open("ab") as file, self._times.open("a") as times:
             file.write("".join(certificate.line() + "\n" for certificate in written).encode())
+            times.write(f"{len(written)} {seconds:.6f}\n")
         self.certificates.update({certificate.person: certificate for certificate in written})
-        return written
+
+    @property
+    def _times(self) -> Path:
+        return self.path.with_suffix(".times")
+
+    @property
+    def seconds_a_person(self) -> float | None:
+        """How long one certificate took on one core, in the mean; None where that is not known."""
+        if not self._times.is_file():
+            return None
+        found = [line.split() for line in self._times.read_text().splitlines()]
+        whole = [(int(parts[0]), float(parts[1])) for parts in found if len(parts) == 2]
+        people = sum(count for count, _ in whole)
+        return sum(seconds for _, seconds in whole) / people if people else None
 
 
 def certify_people(
@@ -205,6 +224,7 @@ def certify_people(
     *,
     sigma_rs: float,
     seed: int,
+    known: Producers | None = None,
     progress: Progress = SILENT,
 ) -> list[Certificate]:
     """Certificates of people ``(B, q)``; those that are in the file already are not computed again."""
@@ -212,16 +232,18 @@ def certify_people(
     settings.refuse_infeasible(method, similar, model.representation.widths[-1])
     missing = [row for row, person in enumerate(people) if person not in file.certificates]
 
-    def work(part: range) -> list[Certificate]:
+    def work(part: range) -> tuple[list[Certificate], float]:
+        began = time.perf_counter()
         rows = missing[part.start : part.stop]
         whose = similar if similar.is_shared else SimilaritySet(similar.directions[rows], similar.radius)
         some = [people[row] for row in rows]
-        return certify_some(model, z[rows], some, whose, method, settings, sigma_rs=sigma_rs, seed=seed)
+        found = certify_some(model, z[rows], some, whose, method, settings, sigma_rs=sigma_rs, seed=seed, known=known)
+        return found, time.perf_counter() - began
 
     what = f"certifying ({method})"
     with one_thread_each():
-        for found in map_chunks(
+        for found, seconds in map_chunks(
             work, len(missing), chunk=CHUNK, workers=cores(), what=what, unit="people", progress=progress
         ):
-            file.append(found)
+            file.append(found, seconds)
     return [file.certificates[person] for person in people]

@@ -199,7 +199,9 @@ def _auditor(
 
     use_threads(threads)
     opened = Run.open(run, threads=threads, progress=for_stream())
-    cell = pick_cell(opened, method=model, task=task, sensitive=sensitive or (), seed=None, directions=kind)
+    cell = pick_cell(
+        opened, method=model, task=task, sensitive=sensitive or (), seed=None, directions=kind, sigma_rs=sigma_rs
+    )
     settings = opened.recipe.with_changes([f"certify.{change}" for change in changes or ()]).certification(
         cell.experiment
     )

@@ -48,6 +48,7 @@ class Cell:
     sensitive: tuple[str, ...]
     method: str
     task: str
+    sigma_rs: float
     seed: int
 
     @property
@@ -57,10 +58,6 @@ class Cell:
         return Production(self.experiment, sensitive, self.method, self.seed)
 
     @property
-    def sigma_rs(self) -> float:
-        return self.production.table.sigma_rs
-
-    @property
     def classifier_folder(self) -> str:
         settings = {"representation": self.production.folder, "sigma": self.sigma_rs}
         return named(self.method, self.task, *self.production.sensitive, f"seed{self.seed}", settings=settings)
@@ -68,7 +65,7 @@ class Cell:
     @property
     def name(self) -> str:
         """What a person calls it."""
-        return f"{self.method}, {self.task}, {' + '.join(self.sensitive)}, seed {self.seed}"
+        return f"{self.method}, {self.task}, {' + '.join(self.sensitive)}, σ {self.sigma_rs:g}, seed {self.seed}"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -86,11 +83,12 @@ class Cell:
 def cells_of(recipe: Recipe) -> list[Cell]:
     """All cells of a recipe, seed by seed innermost."""
     return [
-        Cell(experiment, tuple(sensitive), method, task, seed)
+        Cell(experiment, tuple(sensitive), method, task, sigma, seed)
         for experiment in recipe.experiment
         for sensitive in experiment.sensitive
         for task in experiment.told
-        for method in experiment.methods.chosen()
+        for method, table in experiment.methods.chosen().items()
+        for sigma in table.sigmas
         for seed in recipe.run.seeds
     ]
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,27 +51,28 @@ def about(method: str, settings: Certification, sigma_rs: float, seed: int, peop
 
 def certificates_of(run: Run, cell: Cell, method: str, group: str, *, progress: Progress = SILENT) -> list[Certificate]:
     """The certificates of a group of people by one method; made if they are not there yet."""
-    people = run.people(group)
-    settings = run.recipe.certification(cell.experiment)
-    similar = run.similar(cell.experiment, cell.sensitive)
-    of = fingerprints(run, cell, similar, about(method, settings, cell.sigma_rs, cell.seed, len(people)))
     return certify_people(
         model_of(run, cell),
         run.z(group),
-        people.tolist(),
-        similar,
+        run.people(group).tolist(),
+        run.similar(cell.experiment, cell.sensitive),
         method,
-        settings,
-        CertificateFile(certificate_path(run, cell, method, group, of), of),
+        run.recipe.certification(cell.experiment),
+        certificate_file(run, cell, method, group),
         sigma_rs=cell.sigma_rs,
         seed=cell.seed,
+        known=run.producers(cell, group),
         progress=progress,
     )
 
 
-def certificate_path(run: Run, cell: Cell, method: str, group: str, of: dict[str, str]) -> Path:
+def certificate_file(run: Run, cell: Cell, method: str, group: str) -> CertificateFile:
+    """Where the certificates of a group by one method are kept."""
+    settings = run.recipe.certification(cell.experiment)
+    similar = run.similar(cell.experiment, cell.sensitive)
+    of = fingerprints(run, cell, similar, about(method, settings, cell.sigma_rs, cell.seed, len(run.people(group))))
     words = cell.method, cell.task, *cell.sensitive, f"seed{cell.seed}", method, group
-    return run.folder / "certificates" / f"{named(*words, settings=of)}.jsonl"
+    return CertificateFile(run.folder / "certificates" / f"{named(*words, settings=of)}.jsonl", of)
 
 
 def certificate_figures(run: Run, cell: Cell, *, progress: Progress = SILENT) -> Figures:
@@ -82,7 +82,8 @@ def certificate_figures(run: Run, cell: Cell, *, progress: Progress = SILENT) ->
     figures: Figures = {}
     for method in settings.methods:
         found = certificates_of(run, cell, method, "test", progress=progress)
-        figures[method] = counted(found, labels)
+        seconds = certificate_file(run, cell, method, "test").seconds_a_person
+        figures[method] = counted(found, labels) | {"seconds_a_person": seconds}
         if method == "smoothed-modular":
             figures[method] |= end_point_figures(run, cell, found, settings, progress=progress)
     if run.has_truth and settings.methods:

@@ -15,6 +15,7 @@ def pick_cell(
     sensitive: Sequence[str],
     seed: int | None,
     directions: str | None,
+    sigma_rs: float | None = None,
 ) -> Cell:
     """The first cell that fits; of the methods the last, the fair one, unless one is named."""
     cells = run.cells
@@ -26,6 +27,7 @@ def pick_cell(
     cells = _only(cells, "sensitive set", wanted, lambda cell: " + ".join(cell.sensitive))
     cells = _only(cells, "kind of directions", directions, lambda cell: cell.experiment.directions)
     cells = _only(cells, "seed", None if seed is None else str(seed), lambda cell: str(cell.seed))
+    cells = [cell for cell in cells if cell.sigma_rs == sigma_rs] or cells  # other noise than C's is the caller's
     first = cells[0]
     if method is None:
         same = [

@@ -13,6 +13,7 @@ from lassi.base.errors import UserError
 from lassi.base.files import write_whole
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
+from lassi.certify.modular import Producers
 from lassi.consumer.baselines import Examples, load_baseline, train_baseline
 from lassi.consumer.classifier import Classifier, Represented, load_classifier, train_classifier
 from lassi.data.dataset import Dataset, Images, Integers
@@ -33,6 +34,7 @@ from lassi.study.cells import Cell, Production, cells_of, named
 from lassi.study.recipe import Recipe
 from lassi.study.tables import ExperimentTable
 
+PRODUCERS = 32  # groups of people whose centres are remembered
 SCENES = "scenes"  # the group of people that holds all orientations of some test scenes
 
 
@@ -56,6 +58,7 @@ class Run:
         self._threads, self._device, self._progress = threads, device, progress
         self._latents: dict[str, Latents] = {}
         self._represented: dict[tuple[str, str], Tensor] = {}
+        self._producers: dict[tuple[object, ...], Producers] = {}
 
     @classmethod
     def open(cls, folder: Path, *, threads: int | None = None, progress: Progress = SILENT) -> "Run":
@@ -247,6 +250,13 @@ class Run:
                 self._represented.clear()
             self._represented[key] = represent(self.load_representation(made), self.latents(group).z)
         return self._represented[key]
+
+    def producers(self, cell: Cell, group: str) -> Producers:
+        """What the producer has certified of a group so far: the same for all classifiers, so it is computed once."""
+        key = (cell.production.folder, cell.experiment.directions, cell.experiment.radius, cell.sensitive, group)
+        if len(self._producers) > PRODUCERS and key not in self._producers:
+            self._producers.pop(next(iter(self._producers)))
+        return self._producers.setdefault(key, {})
 
     # --- the consumer -------------------------------------------------------------------------------------------
 

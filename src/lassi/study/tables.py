@@ -110,29 +110,35 @@ class ClassifierTable(Table):
         return Consumption(sigma, tuple(self.hidden), self.epochs, self.batch, self.learning_rate, self.decay)
 
 
-class NaiveTable(Table):
-    """Classification alone."""
+class MethodTable(Table):
+    """What all methods have: the noise on representations that classifiers are trained with, one or several."""
 
-    sigma_rs: float
+    sigma_rs: float | list[float]
+
+    @property
+    def sigmas(self) -> list[float]:
+        return self.sigma_rs if isinstance(self.sigma_rs, list) else [self.sigma_rs]
+
+
+class NaiveTable(MethodTable):
+    """Classification alone."""
 
     def objective(self) -> Objective:
         return Objective()
 
 
-class DataAugTable(Table):
+class DataAugTable(MethodTable):
     """Classification of everybody and of similar people."""
 
-    sigma_rs: float
     samples: int = 10
 
     def objective(self) -> Objective:
         return Objective(samples=self.samples, augments=True)
 
 
-class LassiTable(Table):
+class LassiTable(MethodTable):
     """Classification, similar people mapped close together, and reconstruction, as weighted."""
 
-    sigma_rs: float
     lambda1: float = 1.0
     lambda2: float
     lambda3: float = 0.0
@@ -164,7 +170,10 @@ class MethodsTable(Table):
             raise UserError("An experiment has no method.", hint="Choose from naive, dataaug and lassi.")
         for method in self.chosen().values():
             method.objective()
-            Consumption(method.sigma_rs)
+            if not method.sigmas:
+                raise UserError("A method has no noise sigma_rs.", hint="Give one number, or several in brackets.")
+            for sigma in method.sigmas:
+                Consumption(sigma)
         return self
 
 
