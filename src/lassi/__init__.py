@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lassi.similarity.attributes import attribute_directions
     from lassi.similarity.sets import SimilaritySet
     from lassi.study.recipe import Recipe
+    from lassi.study.report import write_report
     from lassi.study.stages import run_recipe
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "attribute_directions",
     "open_dataset",
     "run_recipe",
+    "write_report",
 ]
 
 _HOMES = {
@@ -47,6 +49,7 @@ _HOMES = {
     "UserError": "lassi.base.errors",
     "open_dataset": "lassi.data.registry",
     "run_recipe": "lassi.study.stages",
+    "write_report": "lassi.study.report",
 }
 
 

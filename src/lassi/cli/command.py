@@ -101,6 +101,11 @@ def tell(sentence: str, hint: str) -> None:
     typer.echo(f"lassi: {sentence}\n       {hint}", err=True)
 
 
+def say(sentence: str) -> None:
+    """Say on standard error what is going on."""
+    typer.echo(sentence, err=True)
+
+
 def print_json(document: object) -> None:
     """One JSON document on standard output."""
     typer.echo(json.dumps(document, indent=1, ensure_ascii=False))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli import bench, certify, data, demo, directions, flow, imports, run
+from lassi.cli import bench, certify, data, demo, directions, flow, imports, report, run
 from lassi.cli.command import INTERRUPTED, USERS_ERROR, group, tell
 
 ABOUT = """Proves, person by person, that an image classifier gives the same answer to everybody who differs
@@ -21,6 +21,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(flow.app, name="flow")
 directions.add_to(app)
 certify.add_to(app)
+report.add_to(app)
 app.add_typer(imports.app, name="import")
 app.add_typer(bench.app, name="bench")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli.command import Device, Json, Threads, command, print_json
+from lassi.cli.command import Device, Json, Threads, command, print_json, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -15,7 +15,7 @@ def add_to(app: typer.Typer) -> None:
 def run(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A shipped recipe's name, or a TOML file.")],
     out: Annotated[Path | None, typer.Option("--out", help="The run's folder.", show_default="runs/RECIPE")] = None,
-    until: Annotated[str, typer.Option("--until", metavar="STAGE", help="The last stage to run.")] = "certificates",
+    until: Annotated[str, typer.Option("--until", metavar="STAGE", help="The last stage to run.")] = "report",
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated.")
     ] = None,
@@ -33,10 +33,10 @@ def run(
 
     settings = load_recipe(recipe, changes or ())
     out = out or Path("runs") / Path(recipe).stem
-    written = run_recipe(settings, out, until=until, threads=threads, device=device, progress=for_stream())
+    written = run_recipe(settings, out, until=until, threads=threads, device=device, progress=for_stream(), say=say)
     if as_json:
         return print_json({"written": [str(path) for path in written]})
     for path in written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"Next: lassi flow sample {out} · lassi directions {out} · lassi show {out}")
+    typer.echo(f"Next: lassi directions {out} · lassi show {out} · lassi certify {out} · lassi report {out}")
     return None

@@ -82,16 +82,19 @@ def shipped_recipes() -> list[str]:
 
 
 def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
-    """A recipe by the name of a shipped one or the path of a file.
+    """A recipe by the name of a shipped one or the path of a file, TOML or the ``recipe.json`` of a run.
 
     Args:
         changes: such as ``"flow.train.steps=500"``, applied after the file.
     """
     called, text = _read(name)
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{called}: it is no TOML ({error}).", hint="Correct the line.") from None
+        content = json.loads(text) if called.endswith(".json") else tomllib.loads(text)
+    except ValueError as error:
+        kind = "JSON" if called.endswith(".json") else "TOML"
+        raise UserError(f"{called}: it is no {kind} ({error}).", hint="Correct the line.") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{called}: it is no recipe.", hint="Give a recipe, or the recipe.json of a run.")
     return _validated(called, content, changes)
 
 

@@ -1,5 +1,6 @@
 """Running a recipe, stage by stage; what is there already is not made again."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,46 +10,70 @@ from lassi.base.progress import SILENT, Progress
 from lassi.data.factors import FactorDataset
 from lassi.similarity.attributes import refuse_unfit
 from lassi.study.recipe import Recipe
+from lassi.study.report import is_reported, report_of
 from lassi.study.results import results_of, write_results
 from lassi.study.run import Run
 
-STAGES = ("flow", "directions", "representation", "classifier", "certificates")
+STAGES = {
+    "flow": "The generative model: a flow learns to draw the pictures, so that a change of a person is a step z + t·a.",
+    "directions": "The regulator: which steps change the sensitive attribute alone? Who is within ε counts as similar.",
+    "representation": "The producer: networks that are to map similar people to nearly the same point.",
+    "classifier": "The consumer: classifiers on these representations, trained with noise.",
+    "certificates": "The auditor: a proof for each person that everybody similar gets the same answer, or none.",
+    "report": "The page that says what was proven, for whom, and what was not.",
+}
+
+Say = Callable[[str], None]
 
 
 def run_recipe(
     recipe: Recipe,
     out: Path,
     *,
-    until: str = STAGES[-1],
+    until: str = "report",
     threads: int | None = None,
     device: str = "cpu",
     progress: Progress = SILENT,
+    say: Say = lambda _: None,
 ) -> list[Path]:
-    """Run the stages of a recipe into the folder ``out``; returns what was written, or was there already."""
+    """Run the stages of a recipe into the folder ``out``; returns what was written, or was there already.
+
+    Args:
+        say: told what each stage is about as it begins.
+    """
     if until not in STAGES:
         raise unknown("stage", until, STAGES)
     run = Run(recipe, out, threads=threads, device=device, progress=progress)
     refuse_impossible(run)
     run.keep_recipe()
-    wanted = STAGES[: STAGES.index(until) + 1]
+    wanted = list(STAGES)[: list(STAGES).index(until) + 1]
+    say(STAGES["flow"])
     written = [run.flow.folder, run.check_flow().folder]
     if not recipe.experiment:
         return written
     if "directions" in wanted:
+        say(STAGES["directions"])
         for experiment in recipe.experiment:
             for sensitive in experiment.sensitive:
                 run.similar(experiment, tuple(sensitive))
         written += [out / "latents", out / "directions"]
     if "representation" in wanted:
+        say(STAGES["representation"])
         for cell in run.cells:
             run.representation(cell.production)
         written.append(out / "representation")
     if "classifier" in wanted:
+        say(STAGES["classifier"])
         for cell in run.cells:
             run.classifier(cell)
         certifies = "certificates" in wanted
+        if certifies:
+            say(STAGES["certificates"])
         results = results_of(run, certifies=certifies, progress=progress)
         written += [out / "classifier", *([out / "certificates"] if certifies else []), write_results(results, out)]
+        if "report" in wanted and is_reported(run):
+            say(STAGES["report"])
+            written.append(report_of(run, results, progress=progress))
     return written
 
 

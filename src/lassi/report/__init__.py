@@ -1,0 +1,1 @@
+"""The page that a person reads: from a document of figures alone."""

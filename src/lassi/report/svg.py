@@ -1,0 +1,195 @@
+"""Small charts as SVG: a curve that falls in steps, points, lines. Colours and themes are the page's style sheet's.
+
+Every series has a class of its own (``s0``, ``s1``, …), which the style sheet gives a colour and a dash.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markupsafe import Markup, escape
+
+WIDTH, HEIGHT = 640, 300
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 46
+MARK = 4.5  # half the size of a mark
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a chart.
+
+    Args:
+        label: what is on it, with its unit.
+        low, high: its ends.
+        ticks: where it has marks.
+        percent: whether its numbers are shares.
+        log: whether it is logarithmic.
+    """
+
+    label: str
+    low: float
+    high: float
+    ticks: Sequence[float]
+    percent: bool = False
+    log: bool = False
+
+    def share(self, value: float) -> float:
+        """Where on the axis a value is, from 0 to 1."""
+        if self.log:
+            value = min(max(value, self.low), self.high)
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def told(self, value: float) -> str:
+        return f"{value:.0%}" if self.percent else f"{value:g}"
+
+
+def linear(label: str, values: Sequence[float], *, percent: bool = False) -> Axis:
+    """An axis that holds all values, with about five ticks at round numbers."""
+    low, high = min(values), max(values)
+    if high - low < 1e-12:
+        low, high = low - 0.5, high + 0.5
+    raw = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(step for step in (power, 2 * power, 2.5 * power, 5 * power, 10 * power) if step >= raw)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    ticks = [round(number * step, 12) for number in range(first, last + 1)]
+    return Axis(label, ticks[0], ticks[-1], ticks, percent)
+
+
+def logarithmic(label: str, values: Sequence[float]) -> Axis:
+    """A logarithmic axis over whole powers of ten, at most twelve of them."""
+    positive = [value for value in values if value > 0] or [1.0]
+    high = math.ceil(math.log10(max(positive)) + 1e-9)
+    low = max(math.floor(math.log10(min(positive)) - 1e-9), high - 12)
+    low = min(low, high - 1)
+    return Axis(label, 10.0**low, 10.0**high, [10.0**power for power in range(low, high + 1)], log=True)
+
+
+class Chart:
+    """A chart that is being drawn.
+
+    Args:
+        title: read out in place of the chart.
+        tall: in pixels.
+    """
+
+    def __init__(self, title: str, x: Axis, y: Axis, *, tall: int = HEIGHT) -> None:
+        self._title, self._x, self._y, self._tall = title, x, y, tall
+        self._parts: list[Markup] = [*self._across(), *self._up()]
+
+    def _across(self) -> list[Markup]:
+        base = self._tall - BOTTOM
+        parts = [
+            Markup('<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(LEFT, WIDTH - RIGHT, base, base),
+            Markup('<text class="label" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+                (LEFT + WIDTH - RIGHT) / 2, self._tall - 8, self._x.label
+            ),
+        ]
+        for tick in self._x.ticks:
+            x = self.across(tick)
+            parts.append(Markup('<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(_n(x), _n(x), TOP, base))
+            parts.append(
+                Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
+                    _n(x), base + 16, self._x.told(tick)
+                )
+            )
+        return parts
+
+    def _up(self) -> list[Markup]:
+        middle = (TOP + self._tall - BOTTOM) / 2
+        parts = [
+            Markup(
+                '<text class="label" transform="translate(14 {}) rotate(-90)" text-anchor="middle">{}</text>'
+            ).format(middle, self._y.label)
+        ]
+        for tick in self._y.ticks:
+            y = self.up(tick)
+            parts.append(
+                Markup('<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(LEFT, WIDTH - RIGHT, _n(y), _n(y))
+            )
+            parts.append(
+                Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
+                    LEFT - 6, _n(y + 4), self._y.told(tick)
+                )
+            )
+        return parts
+
+    def across(self, value: float) -> float:
+        return LEFT + self._x.share(value) * (WIDTH - LEFT - RIGHT)
+
+    def up(self, value: float) -> float:
+        return self._tall - BOTTOM - self._y.share(value) * (self._tall - TOP - BOTTOM)
+
+    def line(self, series: int, points: Sequence[tuple[float, float]]) -> None:
+        """A line through points."""
+        path = " ".join(f"{_n(self.across(x))},{_n(self.up(y))}" for x, y in points)
+        self._parts.append(Markup('<polyline class="line s{}" points="{}"/>').format(series, path))
+
+    def steps(self, series: int, points: Sequence[tuple[float, float]]) -> None:
+        """A line that keeps its value until the next point."""
+        corners = [points[0]]
+        for (_, before), (x, y) in pairwise(points):
+            corners += [(x, before), (x, y)]
+        self.line(series, corners)
+
+    def mark(self, series: int, x: float, y: float, told: str, *, faint: bool = False) -> None:
+        """A point, in the shape of its series, with what it says when pointed at."""
+        shape = _SHAPES[series % len(_SHAPES)](self.across(x), self.up(y))
+        kind = "mark faint" if faint else "mark"
+        self._parts.append(
+            Markup('<path class="{} s{}" d="{}"><title>{}</title></path>').format(kind, series, shape, told)
+        )
+
+    def whisker(self, series: int, x: float, low: float, high: float) -> None:
+        """An upright interval."""
+        at = _n(self.across(x))
+        self._parts.append(
+            Markup('<line class="whisker s{}" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
+                series, at, at, _n(self.up(low)), _n(self.up(high))
+            )
+        )
+
+    def rule(self, start: tuple[float, float], end: tuple[float, float], told: str = "") -> None:
+        """A line that marks something, with its name at the end."""
+        (x1, y1), (x2, y2) = ((self.across(x), self.up(y)) for x, y in (start, end))
+        self._parts.append(
+            Markup('<line class="rule" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(_n(x1), _n(x2), _n(y1), _n(y2))
+        )
+        if told:
+            self._parts.append(Markup('<text x="{}" y="{}">{}</text>').format(_n(x2 + 4), _n(y2 + 12), told))
+
+    def cursor(self) -> None:
+        """An upright line that the page moves."""
+        x, base = _n(self.across(0.0)), self._tall - BOTTOM
+        self._parts.append(
+            Markup('<line class="cursor" x1="{}" x2="{}" y1="{}" y2="{}" data-left="{}" data-right="{}"/>').format(
+                x, x, TOP, base, _n(self.across(self._x.low)), _n(self.across(self._x.high))
+            )
+        )
+
+    def __html__(self) -> str:
+        return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+            WIDTH, self._tall, self._title, Markup("").join(self._parts)
+        )
+
+
+def _n(value: float) -> str:
+    return escape(f"{value:.1f}")
+
+
+def _circle(x: float, y: float) -> str:
+    r = MARK
+    return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0z"
+
+
+def _square(x: float, y: float) -> str:
+    return f"M{x - MARK:.1f} {y - MARK:.1f}h{2 * MARK}v{2 * MARK}h{-2 * MARK}z"
+
+
+def _triangle(x: float, y: float) -> str:
+    return f"M{x:.1f} {y - MARK:.1f}l{MARK} {2 * MARK}h{-2 * MARK}z"
+
+
+_SHAPES: tuple[Callable[[float, float], str], ...] = (_circle, _square, _triangle)
