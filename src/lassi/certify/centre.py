@@ -17,7 +17,8 @@ from lassi.certify.settings import TAIL, CentreSmoothing
 from lassi.certify.stats import level
 from lassi.certify.walk import PolylineWalk, Walk, could_be_least
 
-ROUND_UP = 1 + 1e-12  # of a distance between displacements; what these may be off by is the walk's own
+ROUND_UP = 1 + 1e-9  # of a distance between displacements; what these may be off by is the walk's own
+OFF = 3  # twice that, and once more since at z′, which is longer than z, it is a little larger
 FACTOR = 3  # from a radius that holds p(Δ) at z to where any centre of z′ can be: 1 + β, β = 2
 
 
@@ -84,7 +85,7 @@ def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | N
     if radius is None:
         return Centre(move, None)
     bound = ordered(walk.distances(draws.quantile, move[None]), settings.order(radius)).item()
-    return Centre(move, FACTOR * (bound * ROUND_UP + 2 * walk.off))
+    return Centre(move, FACTOR * (bound * ROUND_UP + OFF * walk.off))
 
 
 def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
@@ -94,7 +95,7 @@ def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radiu
     if radius is None:
         return Centre(move, None)
     bound = mass_radius(walk, move, settings.sigma, level(0.0, radius, settings.sigma))
-    return Centre(move, FACTOR * (bound * ROUND_UP + 2 * walk.off))
+    return Centre(move, FACTOR * (bound * ROUND_UP + OFF * walk.off))
 
 
 def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
@@ -106,7 +107,7 @@ def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float |
     low, high = settings.median_orders(radius, moves.shape[1])
     lowest, highest = ordered(moves.T, low), ordered(moves.T, high)
     half_widths = (highest - lowest).double() / 2
-    return Centre((lowest + highest) / 2, half_widths.norm().item() * ROUND_UP + 2 * walk.off)
+    return Centre((lowest + highest) / 2, half_widths.norm().item() * ROUND_UP + OFF * walk.off)
 
 
 def ordered(values: Tensor, index: int) -> Tensor:

@@ -21,6 +21,7 @@ from lassi.consumer.classifier import Classifier
 from lassi.consumer.protocol import Consumer
 
 CHUNK = 16_384  # draws at a time
+LARGEST = 40.0  # no normal number is farther from 0
 
 Sampler = Callable[[int, Stream], Tensor]
 
@@ -62,24 +63,34 @@ def noisy_classes(model: Consumer, r: Tensor, sigma: float) -> Sampler:
 
 def _linear(model: Classifier, r: Tensor, sigma: float) -> Sampler:
     weight, bias = model.linears[0].weight.double(), model.linears[0].bias.double()
-    logits = weight @ r.double() + bias
-    differences = logits[1:] - logits[0]  # (K − 1,)
-    steps = weight[1:] - weight[0]
+    steps, offsets = weight[1:] - weight[0], bias[1:] - bias[0]
+    differences = steps @ r.double() + offsets  # (K − 1,)
     factor = (
         torch.linalg.qr(steps.T, mode="r").R.T * sigma
     )  # (K − 1, min(k, K − 1)); factor · factorᵀ = σ² steps stepsᵀ
+
+    path = steps.abs() @ r.double().abs() + bias[1:].abs() + bias[0].abs() + LARGEST * sigma * steps.norm(dim=1)
+    off = gamma(len(r) + ROOM) * path
 
     def sample(count: int, stream: Stream) -> Tensor:
         generator = stream.numpy()
         totals = torch.zeros(model.num_classes, dtype=torch.int64)
         for part in chunks(count, CHUNK):
             noise = torch.from_numpy(generator.standard_normal((len(part), factor.shape[1])))
-            best, which = torch.addmm(differences, noise, factor.T).max(1)
-            assert best.isfinite().all(), "a model with finite weights has finite logits"
-            totals += torch.bincount(torch.where(best > 0, which + 1, 0), minlength=model.num_classes)
+            over = torch.addmm(differences, noise, factor.T)  # the first class's logit is 0
+            classes = sure_classes(torch.cat([over.new_zeros(len(over), 1), over], 1), off)
+            totals += torch.bincount(classes, minlength=model.num_classes + 1)[:-1]
         return totals
 
     return sample
+
+
+def sure_classes(logits: Tensor, off: Tensor) -> Tensor:
+    """Classes of logits ``(N, K)``, off by at most the largest of ``off``; where that may decide, K: nobody's."""
+    best = logits.max(1)
+    others = logits.scatter(1, best.indices[:, None], -torch.inf)
+    is_sure = best.values - others.amax(1) > 2 * off.max()
+    return torch.where(is_sure, best.indices, logits.shape[1])
 
 
 def smoothed_class(
@@ -105,7 +116,8 @@ def predicted_class(sample: Sampler, count: int, alpha: float, *, stream: Stream
     """The class of the smoothed classifier, wrong with probability at most alpha; None: it abstains."""
     counts = sample(count, stream)
     first, second = counts.topk(2).values.tolist()
-    if first + second == 0 or binomtest(first, first + second, 0.5).pvalue > alpha:
+    second += count - int(counts.sum())  # what is nobody's may be the other's
+    if first <= second or binomtest(first, first + second, 0.5).pvalue > alpha:
         return None
     return int(counts.argmax())
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from lassi.base.engine import chunks
 from lassi.base.streams import Stream
 from lassi.certify.certificate import Certificate, Outcome
-from lassi.certify.classes import Sampler, predicted_class, smoothed_class
+from lassi.certify.classes import Sampler, predicted_class, smoothed_class, sure_classes
 from lassi.certify.model import Model
 from lassi.certify.modular import refuse_own_directions
 from lassi.certify.polyline import Polyline
@@ -77,7 +77,7 @@ def certify_black_box(
     found = []
     for person, own in zip(people, z, strict=True):
         way = partial(_by_picture, classify, decode, similar, own)
-        sample = _counted(way, similar.rank, settings.sigma, num_classes, chunk)
+        sample = _counted(way, similar.num_directions, settings.sigma, num_classes, chunk)
         found.append(_certify(sample, person, similar, settings, seed))
     return found
 
@@ -86,7 +86,7 @@ def certify_black_box(
 def _by_picture(
     classify: Classes, decode: Callable[[Tensor], Tensor], similar: SimilaritySet, z: Tensor, t: Tensor
 ) -> Tensor:
-    return classify(decode(similar.move(z[None], t[None].to(z))[0]))
+    return classify(decode(similar.move_along(z[None], t.to(z))[0]))
 
 
 def _certify(sample: Sampler, person: int, similar: SimilaritySet, settings: ClassSmoothing, seed: int) -> Certificate:
@@ -109,9 +109,10 @@ def _samplers(model: Model, z: Tensor, similar: SimilaritySet, sigma: float) -> 
     """For each person, draws of the class at t ~ N(0, σ²)."""
     ways: list[Classes]
     if not isinstance(model.classifier, Classifier):
-        along = model.representation.along(z, similar.basis64.to(z))
+        # Along all directions: what a jump of such a classifier makes of one that is dropped has no bound.
+        along = along_in_tiles(model.folded_representation, z.double(), similar.directions.double())
         ways = [partial(_by_any, model, along.of(i)) for i in range(len(z))]
-        return [_counted(way, similar.rank, sigma, model.num_classes) for way in ways]
+        return [_counted(way, similar.num_directions, sigma, model.num_classes) for way in ways]
     dropped = model.joint_reducer.errors.carried(similar.dropped)
     if similar.rank == 1:
         reach = OUTER * sigma
@@ -130,13 +131,6 @@ def _by_any(model: Model, along: Along, t: Tensor) -> Tensor:
 
 def _by_shells(shells: Shells, dropped: Tensor, t: Tensor) -> Tensor:
     return sure_classes(shells.base + shells.moves(t), 2 * shells.error + dropped)
-
-
-def sure_classes(logits: Tensor, off: Tensor) -> Tensor:
-    """Classes of logits ``(N, K)``, each off by at most ``(K,)``; where that may decide otherwise, K: nobody's."""
-    best = logits.topk(2, dim=1)
-    is_sure = best.values[:, 0] - best.values[:, 1] > 2 * off.max()
-    return torch.where(is_sure, best.indices[:, 0], logits.shape[1])
 
 
 def _on_line(line: Polyline, dropped: Tensor, whole: Along, reach: float, t: Tensor) -> Tensor:

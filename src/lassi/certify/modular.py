@@ -45,13 +45,14 @@ def certify_modular(
     refuse_own_directions(similar)
     centres.refuse_infeasible(similar.radius, model.representation.widths[-1])
     known = {} if known is None else known
+    parts = [known.get(person) for person in people]
     missing = [row for row, person in enumerate(people) if person not in known]
-    whose = [people[row] for row in missing]
     if missing:
-        known.update(zip(whose, produced(model, z[missing], whose, similar, centres, seed=seed), strict=True))
+        whose = [people[row] for row in missing]
+        for row, part in zip(missing, produced(model, z[missing], whose, similar, centres, seed=seed), strict=True):
+            parts[row] = known[people[row]] = part
     found = []
-    for person in people:
-        centre = known[person]
+    for person, centre in zip(people, parts, strict=True):
         smoothed = None if centre is None else _class_at(model, centre.r, centres, classes, _stream(seed, person))
         found.append(_certificate(person, similar.radius, centres, classes, centre, smoothed, seed, similar.dropped))
     return found

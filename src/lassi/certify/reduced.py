@@ -227,7 +227,7 @@ class Reducer:
 
     def _on_ball(self, affine: Tensor, lengths: Tensor, radius: float) -> list[Reduced]:
         paths = self.errors.path_sums(lengths)
-        spread = radius * affine[:, :, 1:].norm(dim=2) + self.errors.of_layer(1, paths[0])
+        spread = radius * affine[:, :, 1:].norm(dim=2) + self.errors.of_layer(1, paths[0], directions=affine.shape[2])
         low, high = affine[:, :, 0] - spread, affine[:, :, 0] + spread
         folded = self._fold_first(affine, low >= 0) if self._columns else affine
         return [
@@ -256,7 +256,7 @@ class Reducer:
         for layer, columns in enumerate(self._columns, start=1):
             low, high = ranges
             rows = ((low < 0) & (high > 0)).nonzero()[:, 0]
-            error = self.errors.of_layer(layer, paths[layer - 1])[rows]
+            error = self.errors.of_layer(layer, paths[layer - 1], directions=n)[rows]
             blocks.append(Block(rows, maps[rows], low[rows], high[rows], error))
             if layer > 1:
                 on = (low >= 0).nonzero()[:, 0]
@@ -264,9 +264,9 @@ class Reducer:
                 folded[:, 0] += self.maps.biases[layer]
             maps = torch.cat([folded, columns[rows].T], 1)  # (h_next, f)
             if layer < len(self._columns):
-                error = self.errors.of_layer(layer + 1, paths[layer])
+                error = self.errors.of_layer(layer + 1, paths[layer], directions=n)
                 ranges = self._ranges(maps, blocks, radius, error)
-        error = self.errors.of_layer(len(self.maps.weights), paths[-1])
+        error = self.errors.of_layer(len(self.maps.weights), paths[-1], directions=n)
         return Reduced(n, radius, blocks, maps, error)
 
     def _ranges(self, maps: Tensor, blocks: list[Block], radius: float, error: Tensor) -> tuple[Tensor, Tensor]:

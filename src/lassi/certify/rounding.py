@@ -4,6 +4,7 @@ A number of a layer is a sum over paths through the network. Its error is at mos
 absolute values, whatever the order of summation, N being the number of roundings on a path: the fan-ins, and some more.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from lassi.certify.tiles import in_tiles
 from lassi.representation.network import Folded
 
 UNIT = 2.0**-53  # the largest relative error of a rounding in float64
+FLOOR = 1e-100  # added to every sum of paths: an error that is absolute, of what underflows, is far below its rounding
 ROOM = 20  # further roundings a layer: folding of BatchNorm, products, the lines of a relaxation
 
 
@@ -73,9 +75,9 @@ class Errors:
         Args:
             lengths: bounds of ‖z‖ + ‖A t‖, ``(B,)``; by Cauchy and Schwarz they bound the first layer's sums.
         """
-        paths = [lengths[:, None] * self._first_norms + self._biases[0]]
+        paths = [lengths[:, None] * self._first_norms + self._biases[0] + FLOOR]
         for weight, bias in zip(self.absolute, self._biases[1:], strict=True):
-            paths.append(in_tiles(paths[-1], weight.T) + bias)
+            paths.append(in_tiles(paths[-1], weight.T) + bias + FLOOR)
         return paths
 
     def carried(self, length: float) -> Tensor:
@@ -88,7 +90,7 @@ class Errors:
             moved = weight @ moved
         return moved
 
-    def of_layer(self, layer: int, path_sums: Tensor, *, knots: int = 0) -> Tensor:
+    def of_layer(self, layer: int, path_sums: Tensor, *, knots: int = 0, directions: int = 1) -> Tensor:
         """The largest error of the numbers of a layer, counted from 1, and of linear bounds of them.
 
         A bound adds up the paths, of which a line's slope in [0, 1] takes nothing but away, and each earlier layer's
@@ -97,6 +99,8 @@ class Errors:
 
         Args:
             knots: over how many pieces of a polyline numbers were added up.
+            directions: n; on a box ‖k‖₁ stands in for ‖k‖₂, which is at most √n times as much.
         """
-        terms = sum(self._fan_ins[:layer]) + ROOM * layer + 4 * knots
+        of_t = directions * (4 + math.isqrt(directions))
+        terms = sum(self._fan_ins[:layer]) + ROOM * layer + 4 * knots + of_t
         return 2.0**layer * gamma(terms) * path_sums

@@ -4,6 +4,7 @@ Draws are taken shell by shell: on a smaller ball more of the network is stable,
 Those beyond the largest go through the whole network, as do all where hardly anything is stable.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from lassi.certify.tiles import along_in_tiles
 from lassi.representation.network import Along
 
 SHARES = (0.4, 0.75, 0.95, 0.999)  # of the draws that are in each ball
-FARTHEST = 30.0  # σ; no draw is farther
+FARTHEST = 30.0  # σ beyond the root of twice the number of directions; no draw is farther
 CHUNK = 1024  # draws at a time, such that they stay in the cache
 
 
@@ -54,8 +55,9 @@ def shells_of(reducer: Reducer, z: Tensor, directions: Tensor, sigma: float) -> 
     n = directions.shape[-1]
     radii = [sigma * float(chi.ppf(share, n)) for share in SHARES]
     whole = along_in_tiles(reducer.maps, z.double(), directions.double())
-    lengths = z.double().norm(dim=1) + FARTHEST * sigma * directions.double().norm()
-    errors = reducer.errors.of_layer(len(reducer.maps.weights), reducer.errors.path_sums(lengths)[-1])
+    farthest = sigma * (FARTHEST + math.sqrt(2 * n))
+    paths = reducer.errors.path_sums(z.double().norm(dim=1) + farthest * directions.double().norm())
+    errors = reducer.errors.of_layer(len(reducer.maps.weights), paths[-1], directions=n)
     return [_shells(radii, own, whole.of(i), errors[i]) for i, own in enumerate(reducer(z, directions, *radii))]
 
 

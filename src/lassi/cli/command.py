@@ -6,13 +6,16 @@ import json
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lassi.base.errors import UserError
+
+if TYPE_CHECKING:
+    from lassi.study.summary import Summary
 
 WIDTH_IN_FILES = 140  # columns of a table that goes elsewhere than to a terminal
 DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
@@ -109,6 +112,13 @@ def say(sentence: str) -> None:
 def print_json(document: object) -> None:
     """One JSON document on standard output."""
     typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
+
+
+def print_summaries(summaries: "Sequence[Summary]") -> None:
+    """A table for each question of a run."""
+    for summary in summaries:
+        typer.echo(f"\n{summary.question[0].upper()}{summary.question[1:]}")
+        print_table(summary.columns, summary.rows, right=summary.columns[1:-1])
 
 
 def print_table(columns: list[str], rows: list[list[str]], *, right: Collection[str] = ()) -> None:

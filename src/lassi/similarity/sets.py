@@ -37,7 +37,13 @@ class SimilaritySet:
             )
         if not self.directions.isfinite().all():
             raise UserError("A direction holds values that are not finite.", hint="Compute the directions again.")
-        if (self.directions.norm(dim=-2) == 0).any():
+        largest = self.directions.abs().amax(-2)
+        if not 1e-30 < self.radius < 1e30 or ((largest > 0) & (largest < 1e-30)).any() or (largest > 1e30).any():
+            raise UserError(
+                "A direction or the radius is beyond 1e-30 to 1e30, where numbers lose their digits.",
+                hint="Measure the radius in multiples of directions of ordinary length.",
+            )
+        if (largest == 0).any():
             raise UserError("A direction is zero, so nobody differs along it.", hint="Leave it out.")
 
     def to(self, device: torch.device) -> "SimilaritySet":
