@@ -194,12 +194,13 @@ def radii_chart(question: Figures, places: Places) -> Chart | None:
 def groups_chart(question: Figures) -> Chart:
     """The certified share of each group, with its interval."""
     groups = [group for part in question["groups"] for group in part["groups"]]
-    x = Axis("groups, in the order of the table", 0.0, len(groups) + 1.0, [])
+    x = Axis("", 0.0, len(groups) + 1.0, [])
     chart = Chart("Certified share by class and by sensitive group, with 95% intervals.", x, _shares("certified"))
     place = 0
     for colour, part in enumerate(question["groups"]):
         for group in part["groups"]:
             place += 1
+            chart.name(place, group["value"])
             chart.whisker(colour, place, group["low"], group["high"])
             told = f"{part['attribute']} {group['value']}: {percent(group['share'])} of {group['people']}"
             chart.mark(colour, place, group["share"], told)

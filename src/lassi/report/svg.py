@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 46
+NAME = 9  # letters of a name on an axis
 MARK = 4.5  # half the size of a mark
 
 
@@ -148,6 +149,15 @@ class Chart:
         self._parts.append(
             Markup('<line class="whisker s{}" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
                 series, at, at, _n(self.up(low)), _n(self.up(high))
+            )
+        )
+
+    def name(self, x: float, told: str) -> None:
+        """The name of a place on the axis across, aslant, so that many fit."""
+        at, base = _n(self.across(x)), self._tall - BOTTOM + 14
+        self._parts.append(
+            Markup('<text x="{}" y="{}" text-anchor="end" transform="rotate(-35 {} {})">{}</text>').format(
+                at, base, at, base, told if len(told) <= NAME else told[: NAME - 1] + "…"
             )
         )
 

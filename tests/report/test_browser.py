@@ -1,0 +1,109 @@
+"""The page in a browser, used as a person uses it: keyboard, phone, dark; and nothing leaves it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from lassi.study.report import write_report
+from lassi.study.run import Run
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="There is no Chromium here: install Debian's to run this test."
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def report(tiny_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(tiny_run.folder, tmp_path_factory.mktemp("report") / "report.html")
+
+
+def opened(browser: Browser, report: Path, **options) -> tuple[Page, list[str]]:
+    """The page, and everything that is wrong about it as it goes: errors, and requests that leave it."""
+    page = browser.new_page(**options)
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: wrong.append(request.url) if request.url.startswith(("http", "ws")) else None)
+    page.goto(report.as_uri())
+    return page, wrong
+
+
+def look_around(page: Page) -> None:
+    """Move every slider to both ends by the keyboard; pictures and words must follow."""
+    people = page.locator(".person")
+    assert people.count()
+    for number in range(people.count()):
+        person = people.nth(number)
+        picture, slider = person.locator(".picture"), person.locator("input").first
+        seen = set()
+        for key in ("Home", "End"):
+            slider.press(key)
+            place = picture.evaluate("element => getComputedStyle(element).backgroundPosition")
+            seen.add((place, picture.get_attribute("aria-label"), slider.get_attribute("aria-valuetext")))
+        assert len(seen) == 2, "both ends look different"
+
+
+def serious(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_read_by_everybody(browser: Browser, report: Path, scheme: str) -> None:
+    page, wrong = opened(browser, report, color_scheme=scheme)
+    look_around(page)
+    for summary in page.locator("summary").all():
+        summary.click()
+    assert serious(page) == []
+    assert wrong == []
+    page.close()
+
+
+def test_it_fits_a_phone(browser: Browser, report: Path) -> None:
+    page, wrong = opened(browser, report, viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    look_around(page)
+    assert wrong == []
+    page.close()
+
+
+def test_a_slider_shows_the_class_that_each_model_gives(browser: Browser, report: Path) -> None:
+    page, _ = opened(browser, report)
+    data = page.evaluate("JSON.parse(document.getElementById('gallery-data').textContent)")
+    people = page.locator(".person")
+    changes = 0
+    for number in range(people.count()):
+        person = people.nth(number)
+        part, place = (int(person.get_attribute(f"data-{name}")) for name in ("part", "person"))
+        models = data[part][place]["models"]
+        for key, point in (("Home", 0), ("End", -1)):
+            for slider in person.locator("input").all():
+                slider.press(key)
+            for row, model in zip(person.locator("[data-model]").all(), models, strict=True):
+                assert row.locator(".says").inner_text() == model["predicted"][point]
+                is_other = "other" in (row.locator(".says").get_attribute("class") or "").split()
+                assert is_other == (model["predicted"][point] != model["own"])
+                changes += is_other
+    assert changes, "somebody gets another class at the end"
+    page.close()
+
+
+def test_the_security_policy_stops_a_request(browser: Browser, report: Path) -> None:
+    page, wrong = opened(browser, report)
+    stopped = page.evaluate("fetch('data:text/plain,x').then(() => false, () => true)")
+    assert stopped
+    assert any("Content Security Policy" in text or "Refused" in text for text in wrong)
+    page.close()
