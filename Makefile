@@ -6,11 +6,11 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: demo test format clean
+.PHONY: demo test format clean chromium
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    from nothing to the rendered world, one command"
+	@echo "make demo    from nothing to a page that says who is provably treated alike"
 	@echo "make test    every check: style, types, direction of imports, documentation, tests"
 	@echo "make format  rewrite the code in the house style"
 	@echo "make clean   remove .venv and caches"
@@ -24,7 +24,13 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(BIN)/lassi demo
 
-test: $(READY)
+# A browser, in which the tests read the report; elsewhere than in CI they do without if there is none.
+chromium:
+	@if [ -n "$$CI" ] && ! command -v chromium > /dev/null; then \
+		apt-get update -qq && apt-get install -y -qq chromium > /dev/null; \
+	fi
+
+test: $(READY) chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -103,15 +103,6 @@ def test_check_of_a_broken_folder_exits_1_and_names_the_picture(lassi, tmp_path:
     assert "1 annotated pictures are not there, such as 2.png." in out
 
 
-def test_demo_writes_its_sheet(lassi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lassi.data.shapes._MAPS", {})  # another test of this process may have cast them
-    code, out, err = lassi("demo")
-    assert code == 0
-    assert "480,000 people in 32,000 scenes" in out
-    assert (tmp_path / "runs/demo/shapes.png").is_file()
-    assert "casting rays: 15 views" in err
-
-
 def test_bench_prints_the_houses_json(lassi) -> None:
     _, out, _ = lassi("bench", "data", "--quick", "--threads", "1", "--json")
     found = json.loads(out)

@@ -1,0 +1,66 @@
+"""``lassi report`` and ``lassi runs``."""
+
+import json
+import shutil
+from pathlib import Path
+
+from lassi.study.run import Run
+
+
+def test_a_report_is_written_where_it_is_asked_for(lassi, tiny_run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "pages/tiny.html"
+    code, text, _ = lassi("report", str(tiny_run.folder), "--out", str(out))
+    assert (code, out.is_file()) == (0, True)
+    assert f"wrote {out}" in text
+
+
+def test_a_run_without_everybodys_certificates_has_no_report(lassi, tiny_run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(tiny_run.folder, folder)
+    file = next(iter((folder / "certificates").glob("*-test-*.jsonl")))
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
+    code, _, err = lassi("report", str(folder), "--out", str(tmp_path / "page.html"))
+    assert code == 1
+    assert "has not got everybody's certificates" in err
+    assert not (tmp_path / "page.html").exists()
+    (folder / "results.json").unlink()
+    code, _, err = lassi("report", str(folder))
+    assert (code, "has no results yet" in err) == (1, True)
+
+
+def test_runs_are_listed_with_their_headline(lassi, tiny_run: Run) -> None:
+    root = tiny_run.folder.parent
+    code, out, _ = lassi("runs", "--root", str(root), "--json")
+    (found,) = json.loads(out)
+    assert code == 0
+    assert (found["data"], found["stage"]) == ("shapes 16×16", "report")
+    assert (found["headline"]["model"], found["headline"]["certificate"]) == ("lassi", "smoothed-modular")
+    code, out, _ = lassi("runs", "--root", str(root))
+    assert "lassi: accuracy" in out
+
+
+def test_two_runs_stand_side_by_side(lassi, tiny_run: Run, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(tiny_run.folder, other)
+    results = json.loads((other / "results.json").read_text())
+    results["summary"][0]["figures"]["test.accuracy"]["mean"] += 0.25
+    results["summary"] = results["summary"][:-1]
+    (other / "results.json").write_text(json.dumps(results))
+    code, out, _ = lassi("runs", str(tiny_run.folder), str(other), "--json")
+    assert code == 0
+    rows = json.loads(out)
+    assert rows[0]["b"]["mean"] == rows[0]["a"]["mean"] + 0.25
+    assert rows[-1]["b"] is None, "the other run has not got it"
+    code, out, _ = lassi("runs", str(tiny_run.folder), str(other))
+    assert "+25.0 points" in out
+
+
+def test_runs_that_are_not_there_are_told(lassi, tmp_path: Path, tiny_run: Run) -> None:
+    code, out, _ = lassi("runs")
+    assert (code, "There are no runs in 'runs'" in out) == (0, True)
+    code, _, err = lassi("runs", str(tiny_run.folder))
+    assert (code, "1 runs are named" in err) == (1, True)
+    code, _, err = lassi("runs", str(tiny_run.folder), str(tmp_path / "nowhere"))
+    assert (code, "There is no run" in err) == (1, True)
+    code, _, err = lassi("report", str(tmp_path))
+    assert (code, "is not the folder of a run" in err) == (1, True)

@@ -1,0 +1,64 @@
+"""Killed at any moment, the same command gives the same results."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NANO = Path(__file__).parent.parent / "nano.toml"
+TIMES = ("seconds_a_person",)
+
+
+def start(folder: Path) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "lassi.cli.main", "run", str(NANO), "--out", str(folder), "--threads", "1"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def without_times(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {
+            name: without_times(value)
+            for name, value in found.items()
+            if not any(name.endswith(time) for time in TIMES)
+        }
+    return [without_times(value) for value in found] if isinstance(found, list) else found
+
+
+def results(folder: Path) -> Any:
+    return without_times(json.loads((folder / "results.json").read_text()))
+
+
+def certificates(folder: Path) -> list[str]:
+    return sorted(path.read_text() for path in (folder / "certificates").glob("*.jsonl"))
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_again_and_again_ends_with_the_same_results(tmp_path: Path, until) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert start(whole).wait() == 0
+    marks = ["flow", "representation", "classifier", "certificates"]  # kill as soon as each is there
+    for mark in marks:
+        process = start(killed)
+        until(lambda mark=mark, process=process: (killed / mark).exists() or process.poll() is not None)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert not (killed / "report.html").exists()
+    assert start(killed).wait() == 0
+    assert results(killed) == results(whole)
+    lines = [
+        sorted(path.read_text() for path in (folder / "certificates").glob("*.jsonl")) for folder in (whole, killed)
+    ]
+    assert lines[0] == lines[1]
+    before = (killed / "results.json").read_bytes()
+    again = start(killed)
+    assert again.wait() == 0
+    assert (killed / "results.json").read_bytes() == before, "nothing is made again, so not even times differ"
+    shutil.rmtree(killed / "certificates")
+    assert start(killed).wait() == 0
+    assert results(killed) == results(whole)
