@@ -15,7 +15,7 @@ from lassi.base.streams import Stream
 from lassi.certify.quadrature import half_mass_centre, mass_radius
 from lassi.certify.settings import TAIL, CentreSmoothing
 from lassi.certify.stats import level
-from lassi.certify.walk import PolylineWalk, Walk, could_be_least
+from lassi.certify.walk import PolylineWalk, Walk, could_be_least, lost_by_products
 
 ROUND_UP = 1 + 1e-9  # of a distance between displacements; what these may be off by is the walk's own
 OFF = 3  # twice that, and once more since at z′, which is longer than z, it is a little larger
@@ -35,7 +35,10 @@ class Centre:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """The noise on one person's coefficients, for the three uses that need their own, ``(N, n)`` each."""
+    """The noise on one person's coefficients, ``(N, n)`` each.
+
+    The check and the quantile share theirs: both are about a centre chosen before, and at x the check is in no proof.
+    """
 
     centre: Tensor
     check: Tensor
@@ -57,8 +60,8 @@ def draw_noise(settings: CentreSmoothing, n: int, *, stream: Stream) -> Draws:
         nothing = torch.zeros(1, n, dtype=torch.float64)
         inside = normal(settings.num_candidates, "centre").clamp(-TAIL * settings.sigma, TAIL * settings.sigma)
         return Draws(inside, nothing, nothing)
-    check = settings.samples0 if settings.centre == "ball" else 1
-    return Draws(normal(settings.samples0, "centre"), normal(check, "check"), normal(settings.samples, "quantile"))
+    fresh = normal(max(settings.samples0, settings.samples), "fresh")
+    return Draws(normal(settings.samples0, "centre"), fresh[: settings.samples0], fresh[: settings.samples])
 
 
 def smoothed_centre(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:
@@ -76,16 +79,27 @@ def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | N
     candidates = walk.moves(draws.centre[: settings.num_candidates])
     half = settings.samples0 // 2 + 1  # a strict majority
     medians = torch.cat([ordered(walk.distances(draws.centre, some), half) for some in torch.split(candidates, 64)])
-    best = candidates[could_be_least(medians, medians, candidates)]
-    own = torch.cat([ordered(walk.distances(draws.centre, some[None]), half) for some in best])
-    move, median = best[int(own.argmin())], own.min()
-    inside = int((walk.distances(draws.check, move[None])[0] <= median).sum())
-    if inside < settings.needed_in_ball():
+    move, median = _least(walk, draws.centre, half, candidates, medians)
+    checked = walk.distances(draws.check, move[None])
+    if int((checked[0] <= median).sum()) < settings.needed_in_ball():
         return None
     if radius is None:
         return Centre(move, None)
-    bound = ordered(walk.distances(draws.quantile, move[None]), settings.order(radius)).item()
+    same = len(draws.quantile) == len(draws.check)
+    distances = checked if same else walk.distances(draws.quantile, move[None])
+    bound = ordered(distances, settings.order(radius)).item()
     return Centre(move, FACTOR * (bound * ROUND_UP + OFF * walk.off))
+
+
+def _least(walk: Walk, draws: Tensor, half: int, candidates: Tensor, medians: Tensor) -> tuple[Tensor, float]:
+    """The candidate with the least median, and that from above; where products may have lost it, by differences."""
+    lost = lost_by_products(medians, candidates)
+    short = could_be_least(medians, medians, candidates)
+    first = int(medians.argmin())
+    if len(short) == 1 and lost[first] <= 1e-12 * medians[first].square():
+        return candidates[first], (medians[first].square() + lost[first]).sqrt().item()
+    own = torch.cat([ordered(walk.distances(draws, some[None]), half) for some in candidates[short]])
+    return candidates[short[int(own.argmin())]], own.min().item()
 
 
 def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:

@@ -121,9 +121,11 @@ def _distances(y: Tensor, centres: Tensor) -> Tensor:
 
 
 def could_be_least(low: Tensor, high: Tensor, centres: Tensor) -> Tensor:
-    """Which of some centres ``(m, k)`` may have the least radius, by bounds ``(m,)`` that come from products.
-
-    A square |y|² + |c|² − 2⟨y, c⟩ may be off by some units of (|c| + radius)²; what that hides differences must tell.
-    """
-    lost = 4 * gamma(centres.shape[1] + ROOM) * (centres.norm(dim=1) + high).square()
+    """Which of some centres ``(m, k)`` may have the least radius, by bounds ``(m,)`` that come from products."""
+    lost = lost_by_products(high, centres)
     return (low.square() - lost <= (high.square() + lost).min()).nonzero()[:, 0]
+
+
+def lost_by_products(radii: Tensor, centres: Tensor) -> Tensor:
+    """By how much a square |y|² + |c|² − 2⟨y, c⟩ may be off where |y − c| is the radius, ``(m,)``."""
+    return 4 * gamma(centres.shape[1] + ROOM) * (centres.norm(dim=1) + radii).square()
