@@ -30,6 +30,7 @@ def test_the_public_names_are_those_exposed() -> None:
         "attribute_directions",
         "open_dataset",
         "run_recipe",
+        "write_report",
     ]
     for name in lassi.__all__:
         assert getattr(lassi, name).__name__ == name

@@ -73,7 +73,7 @@ def test_every_stage_runs_on_some_faces(name: str, faces: Path, tmp_path: Path) 
     changes = [f"data.root={faces / data}", "data.every=200", "data.at_most={train=200, valid=60}"]
     recipe = load_recipe(name, [*TINY, *changes])
     few = {experiment.directions: experiment for experiment in recipe.experiment}
-    small = recipe.model_copy(update={"experiment": [_smaller(experiment) for experiment in few.values()]})
+    small = recipe.model_copy(update={"experiment": tuple(_smaller(experiment) for experiment in few.values())})
     written = run_recipe(small, tmp_path / "run", threads=1)
     assert written[-1] == tmp_path / "run/report.html"
 

@@ -63,7 +63,8 @@ def runs(
     found = beside(*chosen)
     if as_json:
         return print_json(found)
-    columns = ["model", "figure", str(chosen[0]), str(chosen[1]), "difference", "question"]
+    a, b = (path.resolve().name for path in chosen)
+    columns = ["model", "figure", a, b if b != a else f"{b} (second)", "difference", "question"]
     rows = [[r["model"], r["figure"], _told(r["a"]), _told(r["b"]), _difference(r), r["question"]] for r in found]
     print_table(columns, rows, right=columns[2:5])
     return None
