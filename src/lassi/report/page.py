@@ -216,7 +216,7 @@ def margin_chart(person: Figures, places: Places) -> Chart | None:
     ends = curves[0][0][0], curves[0][-1][0]
     title = f"Margins of person {person['person']} along the direction; below 0 the class is another."
     x = Axis("t", ends[0], ends[1], [ends[0], ends[0] / 2, 0.0, ends[1] / 2, ends[1]])
-    chart = Chart(title, x, linear("margin", [*values, 0.0]), tall=200)
+    chart = Chart(title, x, linear("margin", [*values, 0.0]), wide=380, tall=200)
     chart.rule((ends[0], 0.0), (ends[1], 0.0))
     for model in person["models"]:
         chart.line(places[model["method"]], model["curve"])

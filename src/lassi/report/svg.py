@@ -73,19 +73,19 @@ class Chart:
 
     Args:
         title: read out in place of the chart.
-        tall: in pixels.
+        wide, tall: in pixels.
     """
 
-    def __init__(self, title: str, x: Axis, y: Axis, *, tall: int = HEIGHT) -> None:
-        self._title, self._x, self._y, self._tall = title, x, y, tall
+    def __init__(self, title: str, x: Axis, y: Axis, *, wide: int = WIDTH, tall: int = HEIGHT) -> None:
+        self._title, self._x, self._y, self._wide, self._tall = title, x, y, wide, tall
         self._parts: list[Markup] = [*self._across(), *self._up()]
 
     def _across(self) -> list[Markup]:
         base = self._tall - BOTTOM
         parts = [
-            Markup('<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(LEFT, WIDTH - RIGHT, base, base),
+            Markup('<line class="axis" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(LEFT, self._wide - RIGHT, base, base),
             Markup('<text class="label" x="{}" y="{}" text-anchor="middle">{}</text>').format(
-                (LEFT + WIDTH - RIGHT) / 2, self._tall - 8, self._x.label
+                (LEFT + self._wide - RIGHT) / 2, self._tall - 8, self._x.label
             ),
         ]
         for tick in self._x.ticks:
@@ -108,7 +108,9 @@ class Chart:
         for tick in self._y.ticks:
             y = self.up(tick)
             parts.append(
-                Markup('<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(LEFT, WIDTH - RIGHT, _n(y), _n(y))
+                Markup('<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
+                    LEFT, self._wide - RIGHT, _n(y), _n(y)
+                )
             )
             parts.append(
                 Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
@@ -118,7 +120,7 @@ class Chart:
         return parts
 
     def across(self, value: float) -> float:
-        return LEFT + self._x.share(value) * (WIDTH - LEFT - RIGHT)
+        return LEFT + self._x.share(value) * (self._wide - LEFT - RIGHT)
 
     def up(self, value: float) -> float:
         return self._tall - BOTTOM - self._y.share(value) * (self._tall - TOP - BOTTOM)
@@ -181,7 +183,7 @@ class Chart:
 
     def __html__(self) -> str:
         return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-            WIDTH, self._tall, self._title, Markup("").join(self._parts)
+            self._wide, self._tall, self._title, Markup("").join(self._parts)
         )
 
 
