@@ -18,7 +18,7 @@ from lassi.certify.classes import exact_radius, noisy_classes, predicted_class, 
 from lassi.certify.exact import certify_segments
 from lassi.certify.joint import certify_black_box, certify_joint, predict_joint
 from lassi.certify.model import Model
-from lassi.certify.modular import certify_modular, predict_modular, produced, walks
+from lassi.certify.modular import Producers, certify_modular, predict_modular, produced, walks
 from lassi.certify.polyline import Polyline
 from lassi.certify.published_radius import certify_published, farthest
 from lassi.certify.quadrature import Masses, mass_radius
@@ -549,7 +549,7 @@ def test_the_producers_part_is_computed_once_for_all_classifiers(monkeypatch: py
         return produced(model, z, people, *rest, **options)
 
     monkeypatch.setattr("lassi.certify.modular.produced", counted)
-    model, z, similar, known = random_model(1), random_people(1, 4), random_set(1, length=0.2), {}
+    model, z, similar, known = random_model(1), random_people(1, 4), random_set(1, length=0.2), Producers(range(4), 12)
     centres = CentreSmoothing(0.65, **QUICK)
     first = certify_modular(model, z[:3], range(3), similar, centres, ClassSmoothing(0.5), seed=0, known=known)
     again = certify_modular(model, z, range(4), similar, centres, ClassSmoothing(0.5), seed=0, known=known)

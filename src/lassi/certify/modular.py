@@ -40,17 +40,18 @@ def certify_modular(
     """Certificates of people ``(B, q)``, by their numbers; a person's draws depend on seed and number alone.
 
     Args:
-        known: what the producer has certified before, by number; others are added. It is the same for all classifiers.
+        known: what the producer has certified before; others are added. It is the same for all classifiers.
     """
     refuse_own_directions(similar)
     centres.refuse_infeasible(similar.radius, model.representation.widths[-1])
-    known = {} if known is None else known
-    parts = [known.get(person) for person in people]
-    missing = [row for row, person in enumerate(people) if person not in known]
+    missing = [row for row, person in enumerate(people) if known is None or person not in known]
+    parts = [None if known is None or row in missing else known[person] for row, person in enumerate(people)]
     if missing:
         whose = [people[row] for row in missing]
         for row, part in zip(missing, produced(model, z[missing], whose, similar, centres, seed=seed), strict=True):
-            parts[row] = known[people[row]] = part
+            parts[row] = part
+            if known is not None:
+                known[people[row]] = part
     found = []
     for person, centre in zip(people, parts, strict=True):
         smoothed = None if centre is None else _class_at(model, centre.r, centres, classes, _stream(seed, person))
@@ -66,7 +67,37 @@ class Produced:
     radius: float
 
 
-Producers = dict[int, Produced | None]  # by the person's number; None where the centre abstains
+class Producers:
+    """What the producer certified of some people, by their numbers; None where the centre abstains.
+
+    In one block of memory that is there before: a small block for each person, kept while large ones come and go beside
+    it, would keep the allocator from ever using these again.
+
+    Args:
+        people: all who may be asked for.
+        dim: k.
+    """
+
+    def __init__(self, people: Sequence[int], dim: int) -> None:
+        self._rows = {person: row for row, person in enumerate(people)}
+        self._r = torch.zeros(len(people), dim, dtype=torch.float64)
+        self._radius: list[float | None] = [None] * len(people)
+        self._known = [False] * len(people)
+
+    def __contains__(self, person: int) -> bool:
+        return self._known[self._rows[person]]
+
+    def __getitem__(self, person: int) -> Produced | None:
+        row = self._rows[person]
+        radius = self._radius[row]
+        return None if radius is None else Produced(self._r[row], radius)
+
+    def __setitem__(self, person: int, part: Produced | None) -> None:
+        row = self._rows[person]
+        if part is not None:
+            self._r[row] = part.r
+            self._radius[row] = part.radius
+        self._known[row] = True
 
 
 def produced(

@@ -256,7 +256,10 @@ class Run:
         key = (cell.production.folder, cell.experiment.directions, cell.experiment.radius, cell.sensitive, group)
         if len(self._producers) > PRODUCERS and key not in self._producers:
             self._producers.pop(next(iter(self._producers)))
-        return self._producers.setdefault(key, {})
+        if key not in self._producers:
+            people, dim = self.people(group).tolist(), self.recipe.representation.widths[-1]
+            self._producers[key] = Producers(people, dim)
+        return self._producers[key]
 
     # --- the consumer -------------------------------------------------------------------------------------------
 
