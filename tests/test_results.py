@@ -89,3 +89,66 @@ def test_training_is_as_fast_as_its_bench_printed() -> None:
     for name, row in rows.items():
         cells = f"{row['ours_s']:.3f} s | {row['plain_s']:.3f} s | {row['ratio']:.2f}"
         assert f"| {name} | {cells} |" in REPRESENTATIONS
+
+
+CERTIFICATES = (RESULTS / "certificates.md").read_text()
+
+
+def test_certificates_on_shapes_are_as_the_run_wrote_and_reach_their_bars() -> None:
+    shares, truths = {}, {}
+    for cell in printed("certificates-shapes.json")["cells"]:
+        found = cell["figures"]["certificates"]
+        shown = [f"{of['certified']} of {of['people']}" for of in found.values()]
+        truth = found["smoothed-modular"]["truth"]
+        row = f"| {cell['method']} | {cell['figures']['test']['accuracy']:.1%} | {' | '.join(shown)} |"
+        row += f" {truth['unfair']} of {truth['scenes']} | {truth['certified_but_unfair']} |"
+        assert row in CERTIFICATES
+        shares[cell["directions"], cell["method"]] = found["smoothed-modular"]["certified_share"]["share"]
+        truths[cell["directions"], cell["method"]] = truth["unfair"] / truth["scenes"]
+    assert shares["pairs", "naive"] <= 0.05
+    assert shares["pairs", "lassi"] >= 0.80
+    assert truths["pairs", "lassi"] <= 0.05
+
+
+def test_certificates_on_faces_are_as_the_run_wrote_and_reach_their_bars() -> None:
+    by_attribute: dict[str, dict[str, Any]] = {}
+    for row in printed("certificates-faces.json")["summary"]:
+        assert row["seeds"] == 3
+        by_attribute.setdefault(row["sensitive"][0], {})[row["method"]] = row["figures"]
+        names = (
+            "test.accuracy",
+            *(f"certificates.{m}.certified_share.share" for m in ("smoothed-modular", "exact-joint")),
+        )
+        shown = [f"{row['figures'][name]['mean']:.1%} ± {row['figures'][name]['sd']:.1%}" for name in names]
+        assert f"| {row['sensitive'][0]} | {row['method']} | {' | '.join(shown)} |" in CERTIFICATES
+    for attribute in ("Young", "Blond_Hair"):
+        naive, lassi = by_attribute[attribute]["naive"], by_attribute[attribute]["lassi"]
+        assert lassi["certificates.smoothed-modular.certified_share.share"]["mean"] >= 0.97
+        assert lassi["certificates.exact-joint.certified_share.share"]["mean"] >= 0.97
+        assert lassi["test.accuracy"]["mean"] >= naive["test.accuracy"]["mean"] - 0.015
+
+
+def test_certificates_are_as_fast_as_their_bench_printed() -> None:
+    bars = {
+        "smoothed-modular-n1": 500,
+        "smoothed-modular-quadrature-n1": 500,
+        "smoothed-modular-n3": 40,
+        "smoothed-joint-n3": 30,
+        "exact-joint-n1": 1000,
+        "exact-joint-n3": 500,
+    }
+    rows = {row["name"]: row for row in printed("certify-bench.json")["rows"]}
+    assert set(rows) == {*bars, *(f"{name}-naive" for name in bars)}
+    for name, row in rows.items():
+        shown = f"| {name} | {row['ours_s']:.4f} s | {row['plain_s']:.1f} s | {row['ratio']:,.0f} |"
+        assert shown in CERTIFICATES
+        assert row["ratio"] >= bars.get(name, 0)
+
+
+def test_the_median_certifies_at_least_as_many_as_the_ball() -> None:
+    found: dict[str, dict[str, int]] = {}
+    for row in printed("certificates-choices.json")["rows"]:
+        key = json.dumps([row[name] for name in ("data", "directions", "sensitive", "model", "lambda2") if name in row])
+        found.setdefault(key, {})[row["centre"]] = row["certified"]
+    assert len(found) == 14
+    assert all(by_centre["median"] >= by_centre["ball"] for by_centre in found.values())
