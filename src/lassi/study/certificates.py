@@ -145,24 +145,27 @@ def end_point_figures(
     classes = settings.classes(cell.sigma_rs)
     ends = similar.end_points()
 
-    def are_equal(rows: range) -> list[bool]:
-        """Whether everybody of a chunk is told the same at all end points."""
+    def told_at_ends(rows: range) -> list[set[int | None]]:
+        """What everybody of a chunk is told, at the centre and at all end points."""
         some = slice(rows.start, rows.stop)
         told = [{c.predicted} for c in certificates[some]]
         for number, moved in enumerate(similar.move_along(z[some], ends).unbind(1)):
             place = f"end {number}"
             there = predict_modular(model, moved, people[some], similar, centres, classes, seed=cell.seed, place=place)
             told = [seen | {label} for seen, label in zip(told, there, strict=True)]
-        return [len(seen) == 1 and None not in seen for seen in told]
+        return told
 
     what = "telling end points"
     with one_thread_each():
         parts = map_chunks(
-            are_equal, len(people), chunk=CHUNK, workers=cores(), what=what, unit="people", progress=progress
+            told_at_ends, len(people), chunk=CHUNK, workers=cores(), what=what, unit="people", progress=progress
         )
-        equal = np.array([is_equal for part in parts for is_equal in part])
+        told = [seen for part in parts for seen in part]
+    equal = np.array([len(seen) == 1 and None not in seen for seen in told])
+    another = np.array([len(seen - {None}) > 1 for seen in told])
     certified = np.array([c.is_certified for c in certificates])
     return {
         "end_points_equal": asdict(share_of(int(equal.sum()), len(equal))),
         "certified_though_end_points_differ": int((certified & ~equal).sum()),
+        "certified_though_another_class_at_an_end": int((certified & another).sum()),
     }
