@@ -15,7 +15,6 @@ import torch
 from PIL import Image
 
 from lassi.bench.plain_glow import PlainGlow
-from lassi.study.recipe import load_recipe, shipped_recipes
 
 TINY = """
 [data]
@@ -143,12 +142,6 @@ def test_what_is_not_there_is_told(lassi, arguments: list[str], told: str) -> No
     code, _, err = lassi(*arguments)
     assert code == 1
     assert told in err
-
-
-def test_every_shipped_recipe_is_valid() -> None:
-    assert shipped_recipes() == ["celeba-32", "shapes"]
-    for name in shipped_recipes():
-        assert load_recipe(name).glow_settings().size == 32
 
 
 @pytest.mark.slow
