@@ -146,7 +146,7 @@ def test_what_float32_would_not_see_counts_in_smoothed_certificates(n: int, heig
         twins(height), z, [0], similar, CentreSmoothing(0.65), ClassSmoothing(1.0, samples=2000), seed=0
     )
     assert modular.outcome is Outcome.NOT_CERTIFIED
-    assert modular.figures["centre_radius"] == pytest.approx(3 * 2 * 0.65, rel=0.1), "affine: see CERTIFICATES (c)"
+    assert modular.figures["centre_radius"] == pytest.approx(3 * 2 * 0.65, rel=0.1), "three quantiles"
     (joint,) = certify_joint(twins(height), z, [0], similar, ClassSmoothing(0.65), seed=0)
     assert joint.figures["p_a"] == pytest.approx(torch.special.ndtr(torch.tensor(0.5 / 0.65)).item(), abs=0.03)
 
