@@ -29,7 +29,7 @@ def test_the_reduced_network_is_the_network_on_its_ball(n: int, widths: tuple[in
     model, z, similar = random_model(n, widths), random_people(n), random_set(n, n)
     t = in_ball(n, 1.0, 500)
     along = model.folded_representation.along(z.double(), similar.basis.double())
-    for person, (reduced,) in enumerate(model.reducer(z, similar.basis, 1.0)):
+    for person, reduced in enumerate(model.reducer(z, similar.basis, 1.0)):
         expected = along.of(person)(t[None])[0]
         torch.testing.assert_close(reduced(t), expected, rtol=0, atol=1e-12)
         moved = reduced.displacement
@@ -43,7 +43,7 @@ def test_the_reduced_network_is_the_network_on_its_ball(n: int, widths: tuple[in
 def test_linear_bounds_hold_at_every_sample(n: int, widths: tuple[int, ...]) -> None:
     model, z, similar = random_model(n, widths), random_people(n), random_set(n, n, length=2.0)
     t = in_ball(n, 1.0)
-    for (reduced,) in model.reducer(z, similar.basis, 1.0):
+    for reduced in model.reducer(z, similar.basis, 1.0):
         phi = reduced.features(t)
         for block, inputs in zip(reduced.blocks, reduced.inputs(phi), strict=True):
             assert (inputs >= block.low - 1e-12).all()
@@ -57,7 +57,7 @@ def test_linear_bounds_hold_at_every_sample(n: int, widths: tuple[int, ...]) -> 
 
 def test_bounds_on_boxes_hold_and_close_in() -> None:
     model, z, similar = random_model(3), random_people(3, 3), random_set(3, 2, length=2.0)
-    for (logits,) in model.joint_reducer(z, similar.basis, 1.0):
+    for logits in model.joint_reducer(z, similar.basis, 1.0):
         margins = logits.then(margins_of(0, 2, logits.out))
         gaps = []
         for sides in (1, 4, 16, 64):

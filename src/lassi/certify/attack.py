@@ -57,7 +57,7 @@ def attack_people(
     for way in ways:
         if way not in WAYS:
             raise unknown("attack called", way, WAYS)
-    networks = [network for (network,) in model.joint_reducer(z, similar.basis64, similar.radius)]
+    networks = model.joint_reducer(z, similar.basis64, similar.radius)
     found = []
     for row, (person, logits) in enumerate(zip(people, networks, strict=True)):
         own = logits(logits.out.new_zeros(1, logits.n))[0]

@@ -33,7 +33,7 @@ def certify_balls(
     """Certificates of people ``(B, q)``, by their numbers, for any number of directions."""
     dropped = model.joint_reducer.errors.carried(similar.dropped)
     reduced = model.joint_reducer(z, similar.basis64, similar.radius)
-    networks = [replace(network, error=network.error + dropped) for (network,) in reduced]
+    networks = [replace(network, error=network.error + dropped) for network in reduced]
     found = [
         _certificate(model, person, similar.radius, network, max_boxes)
         for person, network in zip(people, networks, strict=True)

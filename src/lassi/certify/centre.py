@@ -5,13 +5,15 @@ holds p(Δ) of them. (Kumar and Goldstein, 2021.) ``median`` takes the median of
 quantiles. (Chiang et al., 2020.) A centre is a displacement from R(z).
 """
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from lassi.base.streams import Stream
+from lassi.certify.noise import Noise
+from lassi.certify.order import ordered
 from lassi.certify.quadrature import half_mass_centre, mass_radius
 from lassi.certify.settings import TAIL, CentreSmoothing
 from lassi.certify.stats import level
@@ -33,35 +35,29 @@ class Centre:
     radius: float | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Draws:
-    """The noise on one person's coefficients, ``(N, n)`` each.
+    """The noise on one person's coefficients.
 
     The check and the quantile share theirs: both are about a centre chosen before, and at x the check is in no proof.
     """
 
-    centre: Tensor
-    check: Tensor
-    quantile: Tensor
+    centre: Noise
+    check: Noise
+    quantile: Noise
 
     @property
     def reach(self) -> float:
         """The length of the longest."""
-        return max(part.norm(dim=1).max().item() for part in (self.centre, self.check, self.quantile))
+        return max(part.reach for part in {self.centre, self.check, self.quantile})
 
 
 def draw_noise(settings: CentreSmoothing, n: int, *, stream: Stream) -> Draws:
     """The noise of one person, whose stream it is."""
-
-    def normal(count: int, purpose: str) -> Tensor:
-        return settings.sigma * torch.from_numpy(stream.child(purpose).numpy().standard_normal((count, n)))
-
-    if settings.quadrature:
-        nothing = torch.zeros(1, n, dtype=torch.float64)
-        inside = normal(settings.num_candidates, "centre").clamp(-TAIL * settings.sigma, TAIL * settings.sigma)
-        return Draws(inside, nothing, nothing)
-    fresh = normal(max(settings.samples0, settings.samples), "fresh")
-    return Draws(normal(settings.samples0, "centre"), fresh[: settings.samples0], fresh[: settings.samples])
+    within = TAIL * settings.sigma if settings.quadrature else math.inf
+    fresh = Noise(settings.samples, n, settings.sigma, stream.child("fresh"))
+    centre = Noise(settings.samples0, n, settings.sigma, stream.child("centre"), within)
+    return Draws(centre, fresh.first(settings.samples0), fresh)
 
 
 def smoothed_centre(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:
@@ -76,35 +72,40 @@ def smoothed_centre(walk: Walk, draws: Draws, settings: CentreSmoothing, radius:
 
 def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:
     """Algorithm 1, lines 1–8. [Paper, Sec. 4.4]"""
-    candidates = walk.moves(draws.centre[: settings.num_candidates])
+    candidates = walk.moves(draws.centre.first(settings.num_candidates).whole)
     half = settings.samples0 // 2 + 1  # a strict majority
-    medians = torch.cat([ordered(walk.distances(draws.centre, some), half) for some in torch.split(candidates, 64)])
+    medians = torch.cat([_radii(walk, draws.centre, some, half)[0] for some in torch.split(candidates, 64)])
     move, median = _least(walk, draws.centre, half, candidates, medians)
-    checked = walk.distances(draws.check, move[None])
-    if int((checked[0] <= median).sum()) < settings.needed_in_ball():
+    order = None if radius is None else settings.order(radius)
+    at_once = [order] if order is not None and draws.check == draws.quantile else []
+    holding, *bounds = _radii(walk, draws.check, move[None], settings.needed_in_ball(), *at_once)[:, 0].tolist()
+    if holding > median:  # fewer than are needed are in the ball
         return None
-    if radius is None:
+    if order is None:
         return Centre(move, None)
-    same = len(draws.quantile) == len(draws.check)
-    distances = checked if same else walk.distances(draws.quantile, move[None])
-    bound = ordered(distances, settings.order(radius)).item()
+    (bound,) = bounds or _radii(walk, draws.quantile, move[None], order)[0].tolist()
     return Centre(move, FACTOR * (bound * ROUND_UP + OFF * walk.off))
 
 
-def _least(walk: Walk, draws: Tensor, half: int, candidates: Tensor, medians: Tensor) -> tuple[Tensor, float]:
+def _radii(walk: Walk, noise: Noise, centres: Tensor, *ranks: int) -> Tensor:
+    """How large balls around centres ``(m, k)`` must be to hold so many of the samples, ``(ranks, m)``."""
+    return ordered(lambda: (walk.distances(t, centres) for t in noise.blocks()), (len(centres), noise.count), *ranks)
+
+
+def _least(walk: Walk, noise: Noise, half: int, candidates: Tensor, medians: Tensor) -> tuple[Tensor, float]:
     """The candidate with the least median, and that from above; where products may have lost it, by differences."""
     lost = lost_by_products(medians, candidates)
     short = could_be_least(medians, medians, candidates)
     first = int(medians.argmin())
     if len(short) == 1 and lost[first] <= 1e-12 * medians[first].square():
         return candidates[first], (medians[first].square() + lost[first]).sqrt().item()
-    own = torch.cat([ordered(walk.distances(draws, some[None]), half) for some in candidates[short]])
+    own = torch.cat([_radii(walk, noise, some[None], half)[0] for some in candidates[short]])
     return candidates[short[int(own.argmin())]], own.min().item()
 
 
 def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
     """The same with masses that are computed; only the candidates are drawn."""
-    candidates = walk.moves(draws.centre)
+    candidates = walk.moves(draws.centre.first(settings.num_candidates).whole)
     move = candidates[half_mass_centre(walk, candidates, settings.sigma)]
     if radius is None:
         return Centre(move, None)
@@ -115,16 +116,15 @@ def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radiu
 def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
     """The median of each coordinate; with a radius, the middle of the box in which those of all similar people lie."""
     if radius is None:
-        half = settings.samples0 // 2 + 1
-        return Centre(ordered(walk.moves(draws.centre).T, half), None)
-    moves = walk.moves(draws.quantile)
-    low, high = settings.median_orders(radius, moves.shape[1])
-    lowest, highest = ordered(moves.T, low), ordered(moves.T, high)
-    half_widths = (highest - lowest).double() / 2
+        return Centre(_coordinates(walk, draws.centre, settings.samples0 // 2 + 1)[0], None)
+    low, high = settings.median_orders(radius, len(walk.base))
+    lowest, highest = _coordinates(walk, draws.quantile, low, high)
+    half_widths = (highest - lowest) / 2
     return Centre((lowest + highest) / 2, half_widths.norm().item() * ROUND_UP + OFF * walk.off)
 
 
-def ordered(values: Tensor, index: int) -> Tensor:
-    """The order statistic of each row ``(m, N)``, counted from 1; never interpolated."""
-    found = np.partition(values.numpy(), index - 1, axis=1)[:, index - 1]
-    return torch.from_numpy(found.copy())
+def _coordinates(walk: Walk, noise: Noise, *ranks: int) -> Tensor:
+    """The values of some ranks in each coordinate of the samples, ``(ranks, k)``."""
+    return ordered(
+        lambda: (walk.moves(t).T.contiguous() for t in noise.blocks()), (len(walk.base), noise.count), *ranks
+    )

@@ -45,7 +45,7 @@ def farthest(model: Model, z: Tensor, similar: SimilaritySet) -> list[tuple[Tens
         found = [_on_polyline(line) for line in model.tracer(z, similar.basis64, similar.radius)]
         dropped = model.tracer.errors.carried(similar.dropped)
     else:
-        found = [_on_ball(network) for (network,) in model.reducer(z, similar.basis64, similar.radius)]
+        found = [_on_ball(network) for network in model.reducer(z, similar.basis64, similar.radius)]
         dropped = model.reducer.errors.carried(similar.dropped)
     return [(r, off, d_max + dropped.norm().item()) for r, off, d_max in found]
 

@@ -78,6 +78,11 @@ class Reduced:
         """The same with other outputs: rows ``(m, k)`` of combinations of these."""
         return Reduced(self.n, self.radius, self.blocks, rows @ self.out, rows.abs() @ self.error)
 
+    @property
+    def cost(self) -> int:
+        """Multiplications a sample."""
+        return sum(block.maps[:, 1:].numel() for block in self.blocks) + self.out[:, 1:].numel()
+
     @cached_property
     def displacement(self) -> "Displacement":
         """The network as displacements from t = 0."""
@@ -197,6 +202,35 @@ def least_on_ball(linear: Tensor, radius: float) -> Tensor:
     return linear[..., 0] - radius * linear[..., 1:].norm(dim=-1)
 
 
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Some people's similarity sets, without a radius.
+
+    Args:
+        along: the network along them.
+        z: lengths of the latents, ``(B,)``.
+        directions: of all directions together, ``(B,)``.
+    """
+
+    along: Along
+    z: Tensor
+    directions: Tensor
+
+    @cached_property
+    def affine(self) -> Tensor:
+        """The first layer as maps of (1, t), ``(B, h, 1 + n)``."""
+        return torch.cat([self.along.c[:, :, None], self.along.b.expand(len(self.z), -1, -1)], 2)
+
+    def farthest(self, radius: float) -> Tensor:
+        """No latent of the sets is longer, ``(B,)``."""
+        return self.z + radius * self.directions
+
+    def of(self, people: list[int]) -> "Sets":
+        """The same for some of the people."""
+        b = self.along.b if self.along.b.ndim == 2 else self.along.b[people]
+        return Sets(Along(self.along.maps, self.along.c[people], b), self.z[people], self.directions[people])
+
+
 class Reducer:
     """A folded network, ready to be reduced for many people.
 
@@ -210,23 +244,19 @@ class Reducer:
         self.maps = maps
         self._columns = [weight.T.contiguous() for weight in maps.weights[1:]]  # (fan-in, fan-out)
 
-    def __call__(self, z: Tensor, directions: Tensor, *radii: float) -> list[list[Reduced]]:
-        """The reduced networks of people, of each on balls of all radii.
+    def __call__(self, z: Tensor, directions: Tensor, radius: float) -> list[Reduced]:
+        """The reduced networks of people ``(B, q)`` on the ball along shared directions ``(q, n)`` or own ones."""
+        return self.on_ball(self.sets(z, directions), radius)
 
-        Args:
-            z: ``(B, q)``.
-            directions: shared ``(q, n)`` or a person's own ``(B, q, n)``.
-            radii: of the balls.
-        """
+    def sets(self, z: Tensor, directions: Tensor) -> "Sets":
+        """The similarity sets of people ``(B, q)`` along shared directions ``(q, n)`` or own ones ``(B, q, n)``."""
         z, directions = z.double(), directions.double()
-        along = along_in_tiles(self.maps, z, directions)
-        affine = torch.cat([along.c[:, :, None], along.b.expand(len(z), -1, -1)], 2)  # (B, h, 1 + n)
-        lengths = z.norm(dim=1), directions.norm(dim=(-2, -1)).expand(len(z))
-        balls = [self._on_ball(affine, lengths[0] + radius * lengths[1], radius) for radius in radii]
-        return [list(networks) for networks in zip(*balls, strict=True)]
+        lengths = directions.norm(dim=(-2, -1)).expand(len(z))
+        return Sets(along_in_tiles(self.maps, z, directions), z.norm(dim=1), lengths)
 
-    def _on_ball(self, affine: Tensor, lengths: Tensor, radius: float) -> list[Reduced]:
-        paths = self.errors.path_sums(lengths)
+    def on_ball(self, sets: "Sets", radius: float) -> list[Reduced]:
+        """The reduced network of everybody."""
+        affine, paths = sets.affine, self.errors.path_sums(sets.farthest(radius))
         spread = radius * affine[:, :, 1:].norm(dim=2) + self.errors.of_layer(1, paths[0], directions=affine.shape[2])
         low, high = affine[:, :, 0] - spread, affine[:, :, 0] + spread
         folded = self._fold_first(affine, low >= 0) if self._columns else affine

@@ -1,7 +1,7 @@
 """Outputs of a network at Gaussian coefficients of one person, for several directions.
 
 Draws are taken shell by shell: on a smaller ball more of the network is stable, and most draws are in small balls.
-Those beyond the largest go through the whole network, as do all where hardly anything is stable.
+Those beyond the largest go through the whole network, as do all where little is stable.
 """
 
 import math
@@ -13,11 +13,10 @@ from scipy.stats import chi
 from torch import Tensor
 
 from lassi.base.engine import chunks
-from lassi.certify.reduced import Displacement, Reduced, Reducer
-from lassi.certify.tiles import along_in_tiles
-from lassi.representation.network import Along
+from lassi.certify.reduced import Displacement, Reducer, Sets
 
 SHARES = (0.4, 0.75, 0.95, 0.999)  # of the draws that are in each ball
+WORTH = 0.8  # of the whole network's multiplications, at most; else reducing it costs more than it saves
 FARTHEST = 30.0  # σ beyond the root of twice the number of directions; no draw is farther
 CHUNK = 1024  # draws at a time, such that they stay in the cache
 
@@ -53,20 +52,27 @@ class Shells:
 def shells_of(reducer: Reducer, z: Tensor, directions: Tensor, sigma: float) -> list[Shells]:
     """The shells of people ``(B, q)`` for noise N(0, σ²) on coefficients along shared directions ``(q, n)``."""
     n = directions.shape[-1]
+    sets = reducer.sets(z, directions)
+    plain = [Displacement.whole(sets.along.of(i)) for i in range(len(z))]
     radii = [sigma * float(chi.ppf(share, n)) for share in SHARES]
-    whole = along_in_tiles(reducer.maps, z.double(), directions.double())
-    farthest = sigma * (FARTHEST + math.sqrt(2 * n))
-    paths = reducer.errors.path_sums(z.double().norm(dim=1) + farthest * directions.double().norm())
+    reduced = _worthwhile(reducer, sets, radii, [network.cost for network in plain])
+    paths = reducer.errors.path_sums(sets.farthest(sigma * (FARTHEST + math.sqrt(2 * n))))
     errors = reducer.errors.of_layer(len(reducer.maps.weights), paths[-1], directions=n)
-    return [_shells(radii, own, whole.of(i), errors[i]) for i, own in enumerate(reducer(z, directions, *radii))]
-
-
-def _shells(radii: Sequence[float], own: Sequence[Reduced], whole: Along, error: Tensor) -> Shells:
-    """Those shells of one person on which the reduced network is smaller; beyond them, the network itself."""
-    plain = Displacement.whole(whole)
-    kept = [
-        (radius, network.displacement)
-        for radius, network in zip(radii, own, strict=True)
-        if network.displacement.cost < plain.cost
+    return [
+        Shells(radii[: len(own)], [*own, whole], whole.base, error)
+        for own, whole, error in zip(reduced, plain, errors, strict=True)
     ]
-    return Shells([radius for radius, _ in kept], [*(network for _, network in kept), plain], plain.base, error)
+
+
+def _worthwhile(reducer: Reducer, sets: Sets, radii: Sequence[float], costs: Sequence[int]) -> list[list[Displacement]]:
+    """Everybody's reduced networks on balls of rising radius, as long as these are much smaller than the whole one."""
+    found: list[list[Displacement]] = [[] for _ in costs]
+    people = list(range(len(costs)))
+    for radius in radii:
+        if not people:
+            break
+        networks = dict(zip(people, reducer.on_ball(sets.of(people), radius), strict=True))
+        people = [person for person, network in networks.items() if network.cost < WORTH * costs[person]]
+        for person in people:
+            found[person].append(networks[person].displacement)
+    return found

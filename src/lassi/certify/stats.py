@@ -5,6 +5,7 @@ Notation: ε the radius, σ the noise, Δ the tolerance of the centre, p(Δ) = �
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,7 @@ def level(delta: float, radius: float, sigma: float) -> float:
     return min(1.0, float(norm.cdf(norm.ppf(0.5 + delta) + radius / sigma)) * ROUND_UP)
 
 
+@cache
 def quantile_index(samples: int, p: float, alpha: float, method: str = "binomial") -> int | None:
     """Which order statistic, counted from 1, bounds the p-quantile from above, failing with probability at most alpha.
 
@@ -74,6 +76,7 @@ def quantile_index(samples: int, p: float, alpha: float, method: str = "binomial
     return index if index <= samples else None
 
 
+@cache
 def check_index(samples: int, alpha: float, delta: float, method: str = "binomial") -> int | None:
     """How many of N₀ fresh samples must be in a ball for it to hold ½ − Δ of the noise, failing with at most α/2.
 
@@ -110,6 +113,7 @@ def _log_beta_binomial(counts: NDArray[np.int64], samples: int) -> NDArray[np.fl
     return log_p
 
 
+@cache
 def median_tolerance(samples: int, alpha: float) -> float:
     """The least Δ for which a sample median is below the (½ + Δ)-quantile except with probability at most alpha."""
     low, high = 0.0, 0.5

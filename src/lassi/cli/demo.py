@@ -10,11 +10,11 @@ from lassi.cli.command import Json, Threads, command, print_json, print_summarie
 # The recipe `shapes`, with less of everything, so that it takes some minutes.
 LESS = (
     "data.scenes=50",
-    "flow.train.steps=900",
-    "representation.epochs=10",
-    "certify.n=4000",
-    "certify.n0=4000",
-    "certify.n_rs=20000",
+    "flow.train.steps=850",
+    "representation.epochs=8",
+    "certify.n=2500",
+    "certify.n0=2500",
+    "certify.n_rs=10000",
 )
 
 INTRODUCTION = """A world of shapes is drawn here. A classifier is to tell the hue of an object, whatever the side
