@@ -1,12 +1,8 @@
 """lassi run, flow and import: from a recipe to a flow that is checked, sampled, and imported again."""
 
 import json
-import os
-import pty
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +11,7 @@ import torch
 from PIL import Image
 
 from lassi.bench.plain_glow import PlainGlow
+from terminal import Terminal
 
 TINY = """
 [data]
@@ -148,35 +145,12 @@ def test_what_is_not_there_is_told(lassi, arguments: list[str], told: str) -> No
 def test_a_person_at_a_terminal_sees_progress_and_may_interrupt_and_go_on(tmp_path: Path, recipe: str, until) -> None:
     """Ctrl-C half-way, then the same command: it says how to go on, and ends as if nothing had been."""
     arguments = ["run", recipe, "--threads", "1", "--set", "flow.train.steps=300"]
-    leader, follower = pty.openpty()
-    program = subprocess.Popen(
-        [sys.executable, "-m", "lassi.cli.main", *arguments],
-        cwd=tmp_path,
-        stdout=follower,
-        stderr=follower,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-    )
-    os.close(follower)
-    os.set_blocking(leader, False)
-    seen, is_open = "", True
-
-    def read() -> None:
-        nonlocal seen, is_open
-        try:
-            seen += os.read(leader, 1 << 16).decode()
-        except BlockingIOError:
-            time.sleep(0.01)
-        except OSError:  # so a terminal says that the program has ended
-            is_open = False
-
-    until(lambda: read() or "bits/dim" in seen or not is_open)
-    assert "training the flow" in seen
-    assert "images/s" in seen
-    program.send_signal(signal.SIGINT)
-    until(lambda: read() or not is_open)
-    os.close(leader)
-    assert program.wait() == 130
-    assert "To go on, run the same command again: lassi run tiny.toml" in seen.replace("\r\n", "\n")
+    terminal = Terminal(arguments, tmp_path)
+    until(terminal.shows("bits/dim"))
+    assert "training the flow" in terminal.seen
+    assert "images/s" in terminal.seen
+    assert terminal.interrupt() == 130
+    assert "To go on, run the same command again: lassi run tiny.toml" in terminal.seen
     assert (tmp_path / "runs/tiny/flow.unfinished").is_dir()
     for more in ([], ["--out", "uninterrupted"]):
         subprocess.run([sys.executable, "-m", "lassi.cli.main", *arguments, *more], cwd=tmp_path, check=True)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from terminal import Terminal
+
 NANO = Path(__file__).parent.parent / "nano.toml"
 TIMES = ("seconds_a_person",)
 
@@ -51,10 +53,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_results(tmp_pat
     assert not (killed / "report.html").exists()
     assert start(killed).wait() == 0
     assert results(killed) == results(whole)
-    lines = [
-        sorted(path.read_text() for path in (folder / "certificates").glob("*.jsonl")) for folder in (whole, killed)
-    ]
-    assert lines[0] == lines[1]
+    assert certificates(killed) == certificates(whole)
     before = (killed / "results.json").read_bytes()
     again = start(killed)
     assert again.wait() == 0
@@ -62,3 +61,29 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_results(tmp_pat
     shutil.rmtree(killed / "certificates")
     assert start(killed).wait() == 0
     assert results(killed) == results(whole)
+
+
+@pytest.mark.slow
+def test_a_person_who_watches_certificates_may_stop_and_go_on(tmp_path: Path, until) -> None:
+    """Each stage says why it is there; what was certified before Ctrl-C is not certified again."""
+    asked = ["run", str(NANO), "--out", "stopped", "--threads", "1"]
+    many = ["--set", "certify.n=150000", "--set", "certify.methods=['smoothed-modular']"]
+    terminal = Terminal([*asked, *many], tmp_path)
+    until(terminal.shows("certifying (smoothed-modular)"))
+    assert "The auditor: a proof for each person" in terminal.seen
+    until(lambda: terminal.shows("wrote")() or any(tmp_path.glob("stopped/certificates/*.jsonl")))
+    until(terminal.shows("lassi (orientation): certifying"))
+    assert " left" in terminal.seen
+    assert terminal.interrupt() == 130
+    assert "To go on, run the same command again: lassi run" in terminal.seen
+    before = certificates(tmp_path / "stopped")
+    assert not (tmp_path / "stopped/results.json").exists()
+    shutil.copytree(tmp_path / "stopped", tmp_path / "again", ignore=shutil.ignore_patterns("certificates"))
+    for folder in ("stopped", "again"):
+        terminal = Terminal([*asked[:3], folder, *asked[4:], *many], tmp_path)
+        assert terminal.ends() == 0
+        assert "training" not in terminal.seen
+        assert f"wrote {folder}/report.html" in terminal.seen
+    assert certificates(tmp_path / "stopped") == certificates(tmp_path / "again")
+    assert results(tmp_path / "stopped") == results(tmp_path / "again")
+    assert all(any(whole.startswith(part) for whole in certificates(tmp_path / "stopped")) for part in before)

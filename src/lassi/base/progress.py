@@ -50,6 +50,16 @@ class _Silent:
 SILENT: Progress = _Silent()
 
 
+class Of:
+    """Tells whose each stage is, where several models go through the same ones."""
+
+    def __init__(self, whose: str, progress: Progress) -> None:
+        self._whose, self._progress = whose, progress
+
+    def task(self, what: str, total: int, unit: str) -> AbstractContextManager[Task]:
+        return self._progress.task(f"{self._whose}: {what}", total, unit)
+
+
 class _Count:
     """Counts, and sums up in one line."""
 
@@ -69,7 +79,7 @@ class _Count:
 
     def summary(self) -> str:
         seconds = self.seconds()
-        rate = f", {self.done / seconds:,.0f} {self.unit}/s" if seconds >= 0.1 else ""
+        rate = f", {told_rate(self.done / seconds, self.unit)}" if self.done and seconds >= 0.1 else ""
         noted = f", {self.noted}" if self.noted else ""
         return f"{self.what}: {self.done:,} {self.unit} in {duration(seconds)}{rate}{noted}"
 
@@ -139,7 +149,7 @@ def _bars(console: "Console") -> "RichProgress":
 
     class Rate(ProgressColumn):
         def render(self, task: RichTask) -> Text:
-            return Text(f"{task.speed:,.0f} {task.fields['unit']}/s" if task.speed else "")
+            return Text(told_rate(task.speed, task.fields["unit"]) if task.speed else "")
 
     return RichProgress(
         TextColumn("{task.description}", markup=False),
@@ -158,6 +168,15 @@ def for_stream(stream: TextIO | None = None) -> Progress:
     """Bars on a terminal, one line a stage elsewhere; on standard error unless told otherwise."""
     stream = stream or sys.stderr
     return Bars(stream) if stream.isatty() else Lines(stream)
+
+
+def told_rate(rate: float, unit: str) -> str:
+    """How fast, as a person says it.
+
+    >>> told_rate(1234.5, "images"), told_rate(0.04, "models")
+    ('1,234 images/s', '25 s each')
+    """
+    return f"{rate:,.0f} {unit}/s" if rate >= 1 else f"{duration(1 / rate)} each"
 
 
 def duration(seconds: float) -> str:

@@ -10,10 +10,10 @@ from lassi.cli.command import Json, Threads, command, print_json, print_summarie
 # The recipe `shapes`, with less of everything, so that it takes some minutes.
 LESS = (
     "data.scenes=50",
-    "flow.train.steps=850",
+    "flow.train.steps=800",
     "representation.epochs=8",
-    "certify.n=2500",
-    "certify.n0=2500",
+    "certify.n=2000",
+    "certify.n0=2000",
     "certify.n_rs=10000",
 )
 

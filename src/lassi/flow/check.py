@@ -91,10 +91,10 @@ def check_flow(
     ways = torch.zeros(1, glow.latent_dim) if displacements is None else displacements
     single, double = _copy(glow, torch.float32), _copy(glow, torch.float64)
     trips = []
-    with progress.task("checking the flow", len(lengths), "round trips") as task:
+    with progress.task("checking the flow", len(lengths) * len(x), "pictures") as task:
         for length in lengths:
             trips.append(_round_trip(single, double, x, ways, length))
-            task.advance()
+            task.advance(len(x))
     return FlowCheck(_bounded(bits), len(images), 0 if displacements is None else len(displacements), trips)
 
 

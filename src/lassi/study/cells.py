@@ -27,6 +27,11 @@ class Production:
         return self.experiment.methods.chosen()[self.method]
 
     @property
+    def title(self) -> str:
+        """What its progress is called."""
+        return _title(self.method, self.sensitive)
+
+    @property
     def folder(self) -> str:
         """A name that says what it is, and differs where settings differ."""
         experiment = self.experiment
@@ -63,6 +68,11 @@ class Cell:
         return named(self.method, self.task, *self.production.sensitive, f"seed{self.seed}", settings=settings)
 
     @property
+    def title(self) -> str:
+        """What its progress is called."""
+        return _title(self.method, self.sensitive)
+
+    @property
     def name(self) -> str:
         """What a person calls it."""
         return f"{self.method}, {self.task}, {' + '.join(self.sensitive)}, σ {self.sigma_rs:g}, seed {self.seed}"
@@ -78,6 +88,10 @@ class Cell:
             "sigma_rs": self.sigma_rs,
             "seed": self.seed,
         }
+
+
+def _title(method: str, sensitive: tuple[str, ...]) -> str:
+    return f"{method} ({' + '.join(sensitive)})" if sensitive else method
 
 
 def cells_of(recipe: Recipe) -> list[Cell]:

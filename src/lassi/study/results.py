@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from lassi.base.files import write_whole
-from lassi.base.progress import SILENT, Progress
+from lassi.base.progress import SILENT, Of, Progress
 from lassi.base.streams import Stream
 from lassi.consumer.baselines import load_baseline
 from lassi.consumer.classifier import Classifier, Represented, evaluate
@@ -39,7 +39,8 @@ def results_of(run: Run, *, certifies: bool, progress: Progress = SILENT) -> Fig
         for cell in run.cells:
             figures = cell_figures(run, cell)
             if certifies:
-                figures["certificates"] = certificate_figures(run, cell, progress=progress)
+                own = Of(cell.title, progress)
+                figures["certificates"] = certificate_figures(run, cell, progress=own)
             cells.append(cell.as_json() | {"figures": figures})
             task.advance()
     return {

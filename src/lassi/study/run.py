@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from lassi.base.artefact import Artefact
 from lassi.base.errors import UserError
 from lassi.base.files import write_whole
-from lassi.base.progress import SILENT, Progress
+from lassi.base.progress import SILENT, Of, Progress
 from lassi.base.streams import Stream
 from lassi.certify.modular import Producers
 from lassi.consumer.baselines import Examples, load_baseline, train_baseline
@@ -236,7 +236,7 @@ class Run:
             seed=made.seed,
             threads=self._threads,
             device=self._device,
-            progress=self._progress,
+            progress=Of(made.title, self._progress),
         )
 
     def load_representation(self, made: Production) -> Representation:
@@ -278,7 +278,7 @@ class Run:
             parents={"representation": self.representation(cell.production).content},
             seed=cell.seed,
             threads=self._threads,
-            progress=self._progress,
+            progress=Of(cell.production.title, self._progress),
         )
 
     def load_classifier(self, cell: Cell) -> Classifier:
