@@ -76,3 +76,12 @@ def test_the_security_policy_stops_a_request(browser: Browser, report: Path) -> 
     assert stopped
     assert any("Content Security Policy" in text or "Refused" in text for text in wrong)
     page.close()
+
+
+def test_what_is_folded_away_is_printed(browser: Browser, report: Path, tmp_path: Path) -> None:
+    page, wrong = opened(browser, report)
+    assert page.locator("details:not([open])").count() > 2
+    page.pdf(path=tmp_path / "page.pdf")
+    assert page.locator("details:not([open])").count() == 0
+    assert wrong == []
+    page.close()

@@ -5,11 +5,16 @@ import re
 
 import pytest
 
-from lassi.report.page import embedded, percent, render, words
+from lassi.base.artefact import Artefact
+from lassi.certify.certificate import METHODS as CERTIFICATE_METHODS
+from lassi.report.page import at_least, embedded, percent, render, words
 from lassi.report.svg import Axis, Chart, linear, logarithmic
+from lassi.report.words import CERTIFICATES, DIRECTIONS, MODELS, NAMES, glossary
+from lassi.similarity.attributes import METHODS as DIRECTION_METHODS
 from lassi.study.document import document_of
 from lassi.study.report import results_in
 from lassi.study.run import Run
+from lassi.study.tables import MethodsTable
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -26,7 +31,7 @@ def test_a_document_is_plain_json(document: dict) -> None:
 def test_the_claim_is_of_one_certificate_with_its_population_and_failure(document: dict) -> None:
     claim, page = document["claim"], render(document)
     assert (claim["model"], claim["certificate"]) == ("lassi", "smoothed-modular")
-    assert f"at least {percent(claim['population_at_least'])}" in page
+    assert f"at least {at_least(claim['population_at_least'])}" in page
     assert f"{claim['certified']} of {claim['people']} people tested" in page
     assert page.index('class="claim"') < page.index("What this does not say") < page.index("<table>")
     assert f"{claim['truth']['certified_but_unfair']} of {claim['truth']['scenes']}" in page
@@ -90,7 +95,7 @@ def test_json_in_a_page_cannot_end_its_element() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "told"), [(1.0, "100.0%"), (0.9999, "99.9%"), (0.0, "0.0%"), (0.0001, "<0.1%"), (0.5, "50.0%")]
+    ("share", "told"), [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.0, "0.0%"), (0.0001, "<0.1%"), (0.5, "50.0%")]
 )
 def test_nearly_everybody_is_not_everybody(share: float, told: str) -> None:
     assert percent(share) == told
@@ -121,3 +126,26 @@ def test_a_staircase_falls_where_its_points_are() -> None:
     middle = chart.across(1.0)
     assert (round(middle, 1), round(chart.up(1.0), 1)) in corners
     assert (round(middle, 1), round(chart.up(0.5), 1)) in corners
+
+
+def test_every_word_of_a_table_is_explained(document: dict) -> None:
+    assert set(MODELS) == set(MethodsTable.model_fields)
+    assert set(CERTIFICATES) == set(NAMES) == set(CERTIFICATE_METHODS)
+    assert set(DIRECTIONS) == set(DIRECTION_METHODS)
+    page = render(document)
+    for _, entries in glossary(document):
+        for word, meaning in entries:
+            assert f"<dt>{word}</dt><dd>{meaning}</dd>" in page
+
+
+def test_everything_that_was_trained_has_its_fingerprint(document: dict, tiny_run: Run) -> None:
+    shown = set(document["made"]["fingerprints"].values())
+    for stage in ("representation", "classifier", "directions"):
+        assert {Artefact(folder).content for folder in (tiny_run.folder / stage).iterdir()} <= shown
+
+
+def test_a_bound_is_rounded_down_and_says_what_it_is_of(document: dict) -> None:
+    assert at_least(0.9999) == "99.9%"
+    page = render(document)
+    assert "“Differ only in" in page
+    assert "the models learn from its split “train-biased”" in page

@@ -12,21 +12,9 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from lassi.report.svg import Axis, Chart, linear, logarithmic
+from lassi.report.words import NAMES, OUTCOMES, glossary
 
 SHARES = [0.0, 0.25, 0.5, 0.75, 1.0]
-NAMES = {
-    "smoothed-modular": "smoothed, modular",
-    "smoothed-joint": "smoothed, joint",
-    "exact-joint": "exact, joint",
-    "exact-modular": "exact, modular",
-}
-OUTCOMES = {
-    "certified": "certified",
-    "not_certified": "not certified",
-    "counterexample": "counterexample",
-    "abstained": "abstained",
-    "undecided": "undecided",
-}
 
 Figures = Mapping[str, Any]
 Places = Mapping[str, int]
@@ -40,7 +28,7 @@ def render(document: Figures) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    environment.filters |= {"percent": percent, "number": number, "words": words}
+    environment.filters |= {"percent": percent, "at_least": at_least, "number": number, "words": words}
     page = environment.from_string(_text("page.html"))
     return page.render(
         d=document,
@@ -49,6 +37,7 @@ def render(document: Figures) -> str:
         places=places,
         names=NAMES,
         outcomes=OUTCOMES,
+        glossary=glossary(document),
         data=embedded(gallery_data(document["gallery"])),
         recipe=json.dumps(document["made"]["recipe"], indent=1, ensure_ascii=False),
         style=Markup(style),
@@ -97,10 +86,19 @@ def percent(share: float | None, digits: int = 1) -> str:
         return "–"
     told = f"{share:.{digits}%}"
     if told == f"{1:.{digits}%}" and share < 1:
-        return f"{1 - 10.0 ** -(digits + 2):.{digits}%}" if digits else ">99%"
+        return f">{1 - 10.0 ** -(digits + 2):.{digits}%}"
     if told == f"{0:.{digits}%}" and share > 0:
         return f"<{10.0 ** -(digits + 2):.{digits}%}"
     return told
+
+
+def at_least(share: float) -> str:
+    """A lower bound in percent, rounded down.
+
+    >>> at_least(0.98496)
+    '98.4%'
+    """
+    return f"{math.floor(1000 * share) / 10:.1f}%"
 
 
 def number(value: float | None) -> str:
@@ -124,7 +122,7 @@ def charts_of(question: Figures, places: Places) -> dict[str, Chart | None]:
         "curve": curve_chart(question, places),
         "tradeoff": tradeoff_chart(question, places),
         "radii": radii_chart(question, places),
-        "groups": groups_chart(question),
+        "groups": groups_chart(question, places),
     }
 
 
@@ -140,7 +138,6 @@ def curve_chart(question: Figures, places: Places) -> Chart | None:
     title = f"Share of people whose class provably holds, by the size of the change of {words(question['sensitive'])}."
     x = linear("ε, in multiples of the direction", [0.0, curve["limit"]])
     chart = Chart(title, x, _shares("certified (exact, joint)"))
-    chart.rule((curve["radius"], 0.0), (curve["radius"], 1.0), "the specification")
     for series in curve["series"]:
         flips, limit = series["flips"], curve["limit"]
         points, left = [(0.0, 1.0)], len(flips)
@@ -150,11 +147,12 @@ def curve_chart(question: Figures, places: Places) -> Chart | None:
             left -= 1
             points.append((flip, left / len(flips)))
         chart.steps(places[series["method"]], [*points, (limit, left / len(flips))])
+    chart.rule((curve["radius"], 1.0), (curve["radius"], 0.0), f"asked for: ε = {number(curve['radius'])}")
     return chart
 
 
 def tradeoff_chart(question: Figures, places: Places) -> Chart:
-    """Accuracy against certified fairness; a mark a model and certificate."""
+    """Accuracy against certified fairness; one mark for each model and certificate."""
     models = question["models"]
     accuracies = [model["accuracy"]["mean"] for model in models]
     accuracies += [model["certificates"][c]["accuracy"]["mean"] for model in models for c in question["certificates"]]
@@ -179,8 +177,8 @@ def radii_chart(question: Figures, places: Places) -> Chart | None:
     if series is None or not any(one["pairs"] for one in series):
         return None
     pairs = [pair for one in series for pair in one["pairs"]]
-    across = logarithmic("d_cs: how far similar people can be from one another", [x for x, _ in pairs])
-    upward = logarithmic("d_rs: class kept within", [y for _, y in pairs])
+    across = logarithmic("d_cs: how far similar people can be", [x for x, _ in pairs])
+    upward = logarithmic("d_rs: how far they may be", [y for _, y in pairs])
     chart = Chart("Each person's d_cs against d_rs; certified are those above the diagonal.", across, upward)
     low, high = max(across.low, upward.low), min(across.high, upward.high)
     if low < high:
@@ -191,19 +189,22 @@ def radii_chart(question: Figures, places: Places) -> Chart | None:
     return chart
 
 
-def groups_chart(question: Figures) -> Chart:
+def groups_chart(question: Figures, places: Places) -> Chart:
     """The certified share of each group, with its interval."""
-    groups = [group for part in question["groups"] for group in part["groups"]]
-    x = Axis("", 0.0, len(groups) + 1.0, [])
+    parts = question["groups"]
+    groups = [group for part in parts for group in part["groups"]]
+    x = Axis("", 0.0, len(groups) + len(parts), [])
     chart = Chart("Certified share by class and by sensitive group, with 95% intervals.", x, _shares("certified"))
-    place = 0
-    for colour, part in enumerate(question["groups"]):
+    place, colour = 0, places[question["models"][-1]["method"]]
+    for part in parts:
+        chart.rule((place, 1.0), (place, 0.0), words([part["attribute"]]))
         for group in part["groups"]:
             place += 1
             chart.name(place, group["value"])
             chart.whisker(colour, place, group["low"], group["high"])
             told = f"{part['attribute']} {group['value']}: {percent(group['share'])} of {group['people']}"
             chart.mark(colour, place, group["share"], told)
+        place += 1
     return chart
 
 

@@ -170,7 +170,11 @@ class Chart:
             Markup('<line class="rule" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(_n(x1), _n(x2), _n(y1), _n(y2))
         )
         if told:
-            self._parts.append(Markup('<text x="{}" y="{}">{}</text>').format(_n(x2 + 4), _n(y2 + 12), told))
+            self._parts.append(
+                Markup('<text class="over" x="{}" y="{}">{}</text>').format(
+                    _n(x2 + 4), _n(min(y2 + 14, self._tall - BOTTOM - 6)), told
+                )
+            )
 
     def cursor(self) -> None:
         """An upright line that the page moves."""

@@ -1,5 +1,6 @@
 """The certificates of a run: made, kept, and counted."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from lassi.base.artefact import digest
 from lassi.base.engine import cores, map_chunks
+from lassi.base.files import write_whole
 from lassi.base.progress import SILENT, Progress
 from lassi.base.threads import one_thread_each
 from lassi.certify.certificate import Certificate, Outcome
@@ -85,7 +87,7 @@ def certificate_figures(run: Run, cell: Cell, *, progress: Progress = SILENT) ->
         seconds = certificate_file(run, cell, method, "test").seconds_a_person
         figures[method] = counted(found, labels) | {"seconds_a_person": seconds}
         if method == "smoothed-modular":
-            figures[method] |= end_point_figures(run, cell, found, settings, progress=progress)
+            figures[method] |= _kept_end_points(run, cell, found, settings, progress=progress)
     if run.has_truth and settings.methods:
         found = certificates_of(run, cell, settings.methods[0], SCENES, progress=progress)
         figures[settings.methods[0]]["truth"] = truth_counts(found)
@@ -127,6 +129,19 @@ def truth_counts(certificates: Sequence[Certificate]) -> Figures:
         "unfair_share": asdict(share_of(sum(unfair), len(scenes))),
         "certified_but_unfair": sum(u and c for u, c in zip(unfair, certified, strict=True)),
     }
+
+
+def _kept_end_points(
+    run: Run, cell: Cell, certificates: Sequence[Certificate], settings: Certification, *, progress: Progress
+) -> Figures:
+    """The figures of end points, kept beside the certificates, by the name of these and of the people."""
+    people = digest(run.people("test").tolist())[:8]
+    path = certificate_file(run, cell, "smoothed-modular", "test").path.with_suffix(f".{people}.ends")
+    if not path.is_file():
+        figures = end_point_figures(run, cell, certificates, settings, progress=progress)
+        write_whole(path, json.dumps(figures).encode())
+    found: Figures = json.loads(path.read_bytes())
+    return found
 
 
 def end_point_figures(

@@ -16,6 +16,8 @@ from lassi.base.progress import SILENT, Progress
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.stats import share_of
 from lassi.data.dataset import Integers
+from lassi.data.factors import NUM_ORIENTATIONS
+from lassi.data.registry import KNOWN
 from lassi.similarity.sets import SimilaritySet
 from lassi.study.cells import Cell
 from lassi.study.certificates import certificate_file
@@ -42,6 +44,7 @@ def document_of(run: Run, results: Figures, *, command: str, progress: Progress 
     return {
         "title": run.folder.name,
         "data": run.recipe.data.name,
+        "about": about_data(run),
         "claim": questions[0].claim(),
         "questions": [question.figures() for question in questions],
         "baselines": results["baselines"],
@@ -119,7 +122,8 @@ class Question:
         ]
         if not fitting or "truth" not in figures:
             return None
-        return {"coverage": fitting[0]["coverage"], "step_error": fitting[0]["step_error"], **figures["truth"]}
+        found = {"coverage": fitting[0]["coverage"], "step_error": fitting[0]["step_error"], **figures["truth"]}
+        return found | {"orientations": NUM_ORIENTATIONS}
 
     def words(self) -> Figures:
         experiment = self.first.experiment
@@ -136,6 +140,8 @@ class Question:
     def figures(self) -> Figures:
         return self.words() | {
             "certificates": self.methods,
+            "boxes": self.run.recipe.certification(self.first.experiment).max_boxes,
+            "has_truth": self.run.has_truth,
             "models": [self.model(cells) for cells in self._by_model()],
             "curve": self.curve(),
             "radii": self.radii(),
@@ -290,6 +296,25 @@ def flow_figures(run: Run) -> Figures:
     }
 
 
+def about_data(run: Run) -> str:
+    """What the pictures are, in words."""
+    data = run.recipe.data
+    told = f"{data.name}, {KNOWN[data.name].shows.split(';')[0]}; {data.size}×{data.size} pixels"
+    return told + (f"; the models learn from its split “{data.learn_from}”" if data.learn_from != "train" else "")
+
+
+def _full_name(cell: Cell) -> str:
+    return f"{cell.name}, {cell.experiment.directions}, ε {cell.experiment.radius:g}"
+
+
+def _directions_of(run: Run) -> dict[str, str]:
+    return {
+        f"{found.attribute}, {found.method}": found.content
+        for cell in run.cells
+        for found in run.directions_of(cell.experiment, cell.sensitive)
+    }
+
+
 def made_figures(run: Run, command: str) -> Figures:
     """How the run was made, for whoever repeats it."""
     return {
@@ -299,6 +324,7 @@ def made_figures(run: Run, command: str) -> Figures:
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in LIBRARIES},
         "fingerprints": {"flow": run.flow.content}
-        | {f"representation: {cell.name}": run.representation(cell.production).content for cell in run.cells}
-        | {f"classifier: {cell.name}": run.classifier(cell).content for cell in run.cells},
+        | {f"directions: {name}": content for name, content in _directions_of(run).items()}
+        | {f"representation: {_full_name(cell)}": run.representation(cell.production).content for cell in run.cells}
+        | {f"classifier: {_full_name(cell)}": run.classifier(cell).content for cell in run.cells},
     }

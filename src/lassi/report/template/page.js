@@ -2,6 +2,11 @@
 // A person's sliders choose a point of the grid: its picture, what each model says there, and the cursor in the chart.
 const gallery = JSON.parse(document.getElementById("gallery-data").textContent);
 
+// What is folded away on the screen is printed, too.
+window.addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+});
+
 for (const figure of document.querySelectorAll(".person")) {
   const person = gallery[figure.dataset.part][figure.dataset.person];
   const sliders = [...figure.querySelectorAll("input[type=range]")];
