@@ -5,13 +5,17 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from lassi.base.errors import UserError
 from lassi.cli.command import INTERRUPTED, OUR_ERROR, USERS_ERROR, telling_errors
+from lassi.cli.main import app
 
 
 def test_help_reads_well(lassi) -> None:
@@ -23,6 +27,25 @@ def test_help_reads_well(lassi) -> None:
     assert lassi("data")[1] == lassi("data", "--help")[1]
     assert lassi()[1] == out
     assert lassi("--version")[1].startswith("lassi 0.")
+
+
+def all_commands(group: TyperGroup | None = None, *names: str) -> Iterator[tuple[str, ...]]:
+    """The words of every command, such as ("data", "list")."""
+    for name, command in (group or get_command(app)).commands.items():
+        yield from all_commands(command, *names, name) if hasattr(command, "commands") else [(*names, name)]
+
+
+def test_every_command_explains_itself(lassi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A summary that fits its line, an example, and --json."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "..." not in lassi("--help")[1].split("Commands:")[1]
+    for words in all_commands():
+        if len(words) > 1:
+            assert "..." not in lassi(words[0], "--help")[1].split("Commands:")[1]
+        explained = lassi(*words, "--help")[1]
+        assert "Example" in explained, words
+        assert f"lassi {' '.join(words)}" in " ".join(explained.split("Example")[1].split()), words
+        assert "--json" in explained, words
 
 
 @pytest.mark.parametrize(

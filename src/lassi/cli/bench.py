@@ -17,7 +17,10 @@ Quick = Annotated[bool, typer.Option("--quick", help="Less work, rougher figures
 
 @command(app, "data")
 def data(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
-    """Decoding beside Pillow alone; rendering beside casting every ray."""
+    """Read and draw pictures, beside the plain ways.
+
+    Decoding beside Pillow alone; rendering beside casting every ray. Example: lassi bench data --quick
+    """
     from lassi.bench.data import bench_data
 
     _print("data", bench_data, quick, threads, as_json)
@@ -25,7 +28,10 @@ def data(quick: Quick = False, threads: Threads = None, as_json: Json = False) -
 
 @command(app, "flow")
 def flow(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
-    """Our Glow beside a plain one and normflows': a training step, encoding, decoding, memory."""
+    """Our Glow, beside a plain one and normflows'.
+
+    A training step, encoding, decoding, memory. Example: lassi bench flow --quick --threads 1
+    """
     from lassi.bench.flow import bench_flow
 
     _print("flow", bench_flow, quick, threads, as_json)
@@ -33,7 +39,10 @@ def flow(quick: Quick = False, threads: Threads = None, as_json: Json = False) -
 
 @command(app, "train")
 def train(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
-    """Training a representation fairly beside naively, and beside the straightforward way."""
+    """Train fairly, beside naively and the plain way.
+
+    Example: lassi bench train --threads 1 --json
+    """
     from lassi.bench.train import bench_train
 
     _print("train", bench_train, quick, threads, as_json)
@@ -41,7 +50,10 @@ def train(quick: Quick = False, threads: Threads = None, as_json: Json = False) 
 
 @command(app, "certify")
 def certify(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
-    """Seconds a person of every certificate beside the published procedure, at the paper's size."""
+    """Certify, beside the published procedure.
+
+    Seconds a person of every certificate, at the paper's size: ten minutes. Example: lassi bench certify --threads 1
+    """
     from lassi.bench.certify import bench_certify
 
     _print("certify", bench_certify, quick, threads, as_json)

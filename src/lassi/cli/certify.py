@@ -67,10 +67,11 @@ def certify(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Certify that people get the class of everybody similar to them; interrupted, the same command goes on.
+    """Prove that people get the class of everybody similar.
 
-    σ and ε are in multiples of a direction. Examples: lassi certify runs/celeba-32 --sensitive Young ·
-    lassi certify runs/celeba-32 --image face.jpg · lassi certify runs/shapes --method smoothed-modular --set n=5000
+    Interrupted, the same command goes on. σ and ε are in multiples of a direction. Examples: lassi certify
+    runs/celeba-32 --sensitive Young · lassi certify runs/celeba-32 --image face.jpg · lassi certify runs/shapes
+    --method smoothed-modular --set n=5000
     """
     from lassi.base.errors import unknown
     from lassi.base.progress import for_stream
@@ -151,9 +152,9 @@ def attack(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Look for similar people who get another class, and for the nearest of them.
+    """Look for similar people who get another class.
 
-    Example: lassi attack runs/celeba-32 --model naive --sensitive Blond_Hair
+    And for the nearest of them. Example: lassi attack runs/celeba-32 --model naive --sensitive Blond_Hair
     """
     from dataclasses import asdict
 

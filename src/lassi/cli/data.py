@@ -19,7 +19,10 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from `lassi da
 
 @command(app, "list")
 def list_datasets(as_json: Json = False) -> None:
-    """Say which datasets there are, and which are ready to use."""
+    """Say which datasets there are, and which are ready to use.
+
+    Example: lassi data list
+    """
     from lassi.data.registry import KNOWN, default_root, missing_files
 
     rows = []

@@ -34,9 +34,10 @@ def demo(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Train, certify and report from nothing, on rendered shapes: some minutes on two cores.
+    """Go the whole way from nothing, on rendered shapes.
 
-    Interrupted, the same command goes on. Examples: lassi demo · lassi demo --quick --out /tmp/demo
+    Trains, certifies and reports: eight minutes on two cores, or two with --quick. Interrupted, the same command goes
+    on. Examples: lassi demo · lassi demo --quick --out /tmp/demo
     """
     from lassi.base.progress import for_stream
     from lassi.study.recipe import load_recipe

@@ -36,10 +36,11 @@ def directions(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """List and compare directions: how long, how sure, how well they tell the attribute, and what else they change.
+    """List and compare directions, and say how true they are.
 
-    Those that are not there yet are computed. Examples: lassi directions runs/celeba-32 ·
-    lassi directions runs/celeba-32 --attribute Young --kind mean-difference --kind perpendicular
+    How long they are, how sure, how well they tell the attribute, and what else they change. Those that are not
+    there yet are computed. Examples: lassi directions runs/celeba-32 · lassi directions runs/celeba-32 --attribute
+    Young --kind mean-difference --kind perpendicular
     """
     from dataclasses import asdict
 
@@ -121,10 +122,11 @@ def show(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Draw similar people: a row a person, a column a t, several attributes moving together.
+    """Draw people and those similar to them.
 
-    Where the truth is known (orientation of shapes), the true people above and the steps along the direction below.
-    Examples: lassi show runs/shapes · lassi show runs/celeba-32 --attribute Young --attribute Pale_Skin
+    A row for each person, a column for each t; several attributes move together. Where the truth is known
+    (orientation of shapes), the true people above and the steps along the direction below. Examples: lassi show
+    runs/shapes · lassi show runs/celeba-32 --attribute Young --attribute Pale_Skin
     """
     from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads

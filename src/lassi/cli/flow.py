@@ -10,7 +10,7 @@ from lassi.cli.command import Json, Seed, Threads, command, group, print_json, p
 if TYPE_CHECKING:
     from lassi.flow.check import FlowCheck
 
-app = group("The generative model: draw from it, check that it is invertible.")
+app = group("The generative model: draw from it, check it.")
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a flow.")]
 
@@ -55,9 +55,10 @@ def check(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Judge how well a flow's two ways undo each other; the report is kept beside the flow.
+    """Judge how well a flow's two ways undo each other.
 
-    Exits with 1 if the flow is not invertible to rounding error. Example: lassi flow check runs/shapes
+    What it finds is kept beside the flow. Exits with 1 if the flow is not invertible to rounding error. Example:
+    lassi flow check runs/shapes
     """
     from lassi.base.artefact import Artefact
     from lassi.base.progress import for_stream

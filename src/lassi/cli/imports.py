@@ -62,9 +62,10 @@ def vectors(
     out: Out,
     as_json: Json = False,
 ) -> None:
-    """Convert attribute vectors: arrays arr_0, arr_1, …, one a level; several files make one set of directions.
+    """Convert attribute vectors.
 
-    Example: lassi import vectors young.npz --flow runs/celeba --attribute Young --out runs/celeba/young
+    Arrays arr_0, arr_1, …, one for each level; several files make one set of directions. Example: lassi import
+    vectors young.npz --flow runs/celeba --attribute Young --out runs/celeba/young
     """
     from lassi.base.artefact import Artefact
     from lassi.flow.store import flow_folder, load_glow
@@ -82,7 +83,11 @@ def representation(
     out: Out,
     as_json: Json = False,
 ) -> None:
-    """Convert a representation: encoder.mlp.N.* (Linear and BatchNorm by turns) and output_layer.running_{mean,var}."""
+    """Convert a representation.
+
+    Keys: encoder.mlp.N.* (Linear and BatchNorm by turns) and output_layer.running_{mean,var}.
+    Example: lassi import representation encoder.pth --out runs/celeba/r
+    """
     from lassi.representation.published import read_representation
     from lassi.representation.train import save_representation
 
@@ -97,7 +102,10 @@ def classifier(
     out: Out,
     as_json: Json = False,
 ) -> None:
-    """Convert a linear classifier: proj.weight and proj.bias."""
+    """Convert a linear classifier.
+
+    Keys: proj.weight and proj.bias. Example: lassi import classifier classifier.pth --out runs/celeba/c
+    """
     from lassi.consumer.classifier import save_classifier
     from lassi.consumer.published import read_classifier
 

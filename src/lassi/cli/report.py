@@ -20,9 +20,10 @@ def report(
     out: Annotated[Path | None, typer.Option("--out", help="The HTML file.", show_default="RUN/report.html")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the page of a run: what was proven, for whom, and what was not; one file that needs nothing else.
+    """Write the page of a run, for people who do not code.
 
-    Example: lassi report runs/shapes --out shapes.html
+    What was proven, for whom, and what was not, in one file that needs nothing else. Example: lassi report
+    runs/shapes --out shapes.html
     """
     from lassi.base.progress import for_stream
     from lassi.study.report import write_report
@@ -41,7 +42,7 @@ def runs(
     root: Annotated[Path, typer.Option("--root", help="The folder that holds the runs.")] = Path("runs"),
     as_json: Json = False,
 ) -> None:
-    """List runs with their headline figures, or show two side by side.
+    """List runs, or show two side by side.
 
     Examples: lassi runs · lassi runs runs/shapes runs/celeba-32
     """

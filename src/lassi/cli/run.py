@@ -23,9 +23,10 @@ def run(
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Run a recipe; interrupted or killed, the same command goes on where it was.
+    """Run a recipe, stage by stage.
 
-    Examples: lassi run shapes --until flow · lassi run celeba-32 --set data.root=~/celeba
+    Interrupted or killed, the same command goes on where it was. Examples: lassi run shapes --until flow · lassi
+    run celeba-32 --set data.root=~/celeba
     """
     from lassi.base.progress import for_stream
     from lassi.study.recipe import load_recipe
