@@ -3,6 +3,7 @@
 import functools
 import inspect
 import json
+import re
 import shlex
 import sys
 import traceback
@@ -62,10 +63,19 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Ca
         parameter = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
         run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined]
         run.__annotations__ = {**function.__annotations__, "debug": Debug}
-        group.command(name)(run)
+        group.command(name, help=_with_examples(inspect.getdoc(function) or ""))(run)
         return function
 
     return register
+
+
+def _with_examples(explained: str) -> str:
+    """The same with its examples, which end a docstring, on lines of their own."""
+    about, *examples = re.split(r"\s*\bExamples?:\s+", explained)
+    if not examples:
+        return about
+    lines = [f"  {' '.join(example.split())}" for example in examples[0].split(" · ")]
+    return "\n".join([about, "", "\b", "Examples:", *lines])
 
 
 def telling_errors(work: Callable[[], None], *, debug: bool = False) -> int:
