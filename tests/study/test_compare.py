@@ -43,7 +43,7 @@ def test_directions_of_the_recipe_or_as_asked(tiny_run: Run) -> None:
 def test_discovered_directions_come_from_the_trained_resnet(tiny_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     import lassi.similarity.attributes as attributes
 
-    few = lambda *a, **k: attributes_discovered(*a, **k, steps=3, count=2)  # noqa: E731
+    few = lambda *a, **k: attributes_discovered(*a, **{**k, "steps": 3, "count": 2})  # noqa: E731
     attributes_discovered = attributes.discovered
     monkeypatch.setattr(attributes, "discovered", few)
     found = tiny_run.directions("wall_hue=0.1", "discovered", "shape=cube")

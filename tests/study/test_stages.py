@@ -179,6 +179,13 @@ def test_a_step_by_the_true_displacement_has_no_error_and_pixels_are_averaged_ri
         (["flow.source=here.pt"], "either a source"),
         (["data.scenes=-1"], "scenes are asked for"),
         (["run.seeds=[]"], "no seed"),
+        (["run.seeds=[1, 1]"], "tiny.toml: The seeds [1, 1] name one twice"),
+        (["representation.widths=[]"], "cannot have widths []"),
+        (["classifier.hidden=[8]"], "exact-modular certificates are of linear classifiers"),
+        (["certify.n0=500"], "With 500 samples the centre's check cannot pass"),
+        (["certify.n_rs=30"], "30 samples cannot certify the radius 1"),
+        (["certify.sigma_cs=0.05"], "samples cannot bound the"),
+        (["certify.quadrature=true"], "Quadrature is along one direction, and there are 49"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_before_any_work(

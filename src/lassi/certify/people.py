@@ -99,12 +99,21 @@ class Certification:
         each = [Budget(alpha, self.family, people).of_one for alpha in (self.alpha_cs, self.alpha_rs)]
         return replace(self, alpha_cs=each[0], alpha_rs=each[1])
 
-    def refuse_infeasible(self, method: str, similar: SimilaritySet, dim: int) -> None:
-        """Refuse, before any sampling, what cannot end in a certificate."""
+    def refuse_infeasible(self, method: str, radius: float, directions: int, dim: int) -> None:
+        """Refuse, before any sampling, what cannot end in a certificate.
+
+        Args:
+            directions: along how many there are similar people.
+            dim: k.
+        """
         if method == "smoothed-modular":
-            self.centres(similar.radius).refuse_infeasible(similar.radius, dim)
+            if self.quadrature and directions > 1:
+                raise UserError(
+                    f"Quadrature is along one direction, and there are {directions}.", hint="Leave out quadrature."
+                )
+            self.centres(radius).refuse_infeasible(radius, dim)
         if method == "smoothed-joint":
-            self.classes(self.sigma_cs * similar.radius).refuse_infeasible(similar.radius)
+            self.classes(self.sigma_cs * radius).refuse_infeasible(radius)
 
 
 def refuse_unknown(methods: Sequence[str]) -> None:
@@ -229,7 +238,7 @@ def certify_people(
 ) -> list[Certificate]:
     """Certificates of people ``(B, q)``; those that are in the file already are not computed again."""
     settings = settings.shared_by(len(people))
-    settings.refuse_infeasible(method, similar, model.representation.widths[-1])
+    settings.refuse_infeasible(method, similar.radius, similar.rank, model.representation.widths[-1])
     missing = [row for row, person in enumerate(people) if person not in file.certificates]
 
     def work(part: range) -> tuple[list[Certificate], float]:

@@ -33,6 +33,7 @@ STAGE, VERSION = "directions", 1
 METHODS = ("mean-difference", "pairs", "first-to-last", "perpendicular", "decorrelated", "discovered")
 OF_MANY_VALUES = ("pairs", "first-to-last")
 NEED_TARGET = ("decorrelated", "discovered")
+DISCOVERED = 3  # directions
 RARE = 200  # positives; fewer make a direction uncertain
 
 Decode = Callable[[Tensor], Tensor]
@@ -176,8 +177,8 @@ def _compute(
         return decorrelated(plane(attribute), plane(target), train.z), {}
     if decode is None or classify is None:
         raise UserError("discovered directions need a decoder and a classifier.", hint="Hand in decode and classify.")
-    found = discovered(plane(target), train.z, decode, classify, stream=stream.child("discover"), progress=progress)
-    return found, {}
+    drawn = stream.child("discover")
+    return discovered(plane(target), train.z, decode, classify, count=DISCOVERED, stream=drawn, progress=progress), {}
 
 
 def judge(vectors: Tensor, attribute: str, method: str, train: Latents, valid: Latents) -> dict[str, Any]:
@@ -208,6 +209,11 @@ def judge(vectors: Tensor, attribute: str, method: str, train: Latents, valid: L
 def _places(z: NDArray[np.float32], units: NDArray[np.float64]) -> NDArray[np.float64]:
     """How far along each unit vector everybody is, ``(people, n)``."""
     return np.concatenate([z[start : start + CHUNK].astype(np.float64) @ units for start in range(0, len(z), CHUNK)])
+
+
+def num_directions(method: str, num_values: int) -> int:
+    """How many vectors an attribute of so many values has."""
+    return len(pairs_of(num_values)) if method == "pairs" else DISCOVERED if method == "discovered" else 1
 
 
 def ends_of(method: str, num_values: int, count: int) -> list[tuple[int, int]]:

@@ -184,7 +184,7 @@ def discovered(
     decode: Callable[[Tensor], Tensor],
     classify: Callable[[Tensor], Tensor],
     *,
-    count: int = 3,
+    count: int,
     steps: int = 2000,
     batch: int = 4,
     reach: float = 5.0,

@@ -45,7 +45,11 @@ class Recipe(Table):
         self.baselines.training()
         self.classifier.consumption(0.0)
         for experiment in self.experiment:
-            self.certification(experiment)
+            if self.classifier.hidden and "exact-modular" in self.certification(experiment).methods:
+                raise UserError(
+                    "exact-modular certificates are of linear classifiers, and classifier.hidden has layers.",
+                    hint="Leave out the one or the other.",
+                )
             self.representation.production(Objective(), experiment.epochs, experiment.batch)
         return self
 
@@ -105,6 +109,8 @@ def _validated(called: str, content: dict[str, Any], changes: Sequence[str]) -> 
         return Recipe.model_validate_json(json.dumps(content, default=str))
     except ValidationError as error:
         raise _told(called, error) from None
+    except UserError as error:
+        raise UserError(f"{called}: {error.sentence}", hint=error.hint) from None
 
 
 def _read(name: str) -> tuple[str, str]:

@@ -8,11 +8,12 @@ import numpy as np
 from lassi.base.errors import UserError, unknown
 from lassi.base.progress import SILENT, Progress
 from lassi.data.factors import FactorDataset
-from lassi.similarity.attributes import refuse_unfit
+from lassi.similarity.attributes import num_directions, refuse_unfit
 from lassi.study.recipe import Recipe
 from lassi.study.report import is_reported, report_of
 from lassi.study.results import results_of, write_results
 from lassi.study.run import Run
+from lassi.study.tables import ExperimentTable
 
 STAGES = {
     "flow": "The generative model: a flow learns to draw the pictures, so that a change of a person is a step z + t·a.",
@@ -93,6 +94,17 @@ def refuse_impossible(run: Run) -> None:
             _refuse_one_class(run, attribute, "train")
         for task in (experiment.target, *experiment.told):
             _refuse_one_class(run, task, data.learn_from)
+        _refuse_infeasible(run, experiment)
+
+
+def _refuse_infeasible(run: Run, experiment: ExperimentTable) -> None:
+    """Refuse certificates that no number of these draws could give, before days are spent on models."""
+    settings = run.recipe.certification(experiment).shared_by(len(run.people("test")))
+    values = {name: len(run.dataset.attribute(name).values) for sensitive in experiment.sensitive for name in sensitive}
+    for sensitive in experiment.sensitive:
+        directions = sum(num_directions(experiment.directions, values[name]) for name in sensitive)
+        for method in settings.methods:
+            settings.refuse_infeasible(method, experiment.radius, directions, run.recipe.representation.widths[-1])
 
 
 def _refuse_one_class(run: Run, attribute: str, group: str) -> None:

@@ -91,6 +91,14 @@ class RepresentationTable(Table):
     learning_rate: float = 1e-3
     decay: str = "cosine"
 
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        if not self.widths or min(self.widths) < 1:
+            raise UserError(
+                f"A representation cannot have widths {self.widths}.", hint="Choose some, each of at least 1."
+            )
+        return self
+
     def production(self, objective: Objective, epochs: int | None, batch: int | None) -> Production:
         return Production(
             objective, tuple(self.widths), epochs or self.epochs, batch or self.batch, self.learning_rate, self.decay
@@ -256,4 +264,6 @@ class RunTable(Table):
     def _some(self) -> Self:
         if not self.seeds:
             raise UserError("The recipe has no seed.", hint="Give at least one: seeds = [42].")
+        if len(set(self.seeds)) < len(self.seeds):
+            raise UserError(f"The seeds {self.seeds} name one twice.", hint="Name each once: they are repetitions.")
         return self
