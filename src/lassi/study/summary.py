@@ -1,5 +1,6 @@
 """What a run found out, as a table for a terminal: models and certificates, beside the paper's figures."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +27,7 @@ class Summary:
 def summaries(run: Run, results: dict[str, Any]) -> list[Summary]:
     """A table for each question, a row a model of the first seed."""
     figures = {
-        cell.name + cell.experiment.directions: found["figures"]
-        for cell, found in zip(run.cells, results["cells"], strict=True)
+        json.dumps(cell.as_json()): found["figures"] for cell, found in zip(run.cells, results["cells"], strict=True)
     }
     return [_summary(run, cells, figures) for cells in by_question(run.cells)]
 
@@ -36,16 +36,16 @@ def _summary(run: Run, cells: list[Cell], figures: dict[str, Any]) -> Summary:
     first = cells[0]
     methods = list(run.recipe.certification(first.experiment).methods)
     similar = run.similar(first.experiment, first.sensitive)
-    question = f"telling {first.task}, alike for {' + '.join(first.sensitive)}: {similar.num_directions} "
+    question = f"telling {first.task}, whatever the {' + '.join(first.sensitive)}: {similar.num_directions} "
     question += (
         f"{first.experiment.directions} direction{'s' if similar.num_directions > 1 else ''}, ε = {similar.radius:g}"
     )
     theirs = [published(run.recipe.data.name, cell) for cell in cells if cell.seed == first.seed]
     columns = ["model", "accuracy", *methods, *(["truly unfair"] if run.has_truth else [])]
-    columns += ["the paper"] if any(theirs) else []
+    columns += ["the paper: right, certified, unfair"] if any(theirs) else []
     rows = []
     for cell, paper in zip((c for c in cells if c.seed == first.seed), theirs, strict=True):
-        found = figures[cell.name + cell.experiment.directions]
+        found = figures[json.dumps(cell.as_json())]
         row = [cell.method, f"{found['test']['accuracy']:.1%}"]
         row += [f"{found['certificates'][method]['certified_share']['share']:.1%}" for method in methods]
         if run.has_truth:
@@ -58,5 +58,5 @@ def _summary(run: Run, cells: list[Cell], figures: dict[str, Any]) -> Summary:
 def _told(paper: Published | None) -> str:
     if paper is None:
         return "–"
-    unfair = "" if paper.unfair is None else f", truly unfair {paper.unfair}%"
-    return f"accuracy {paper.accuracy}%, certified {paper.certified}%{unfair}"
+    unfair = "" if paper.unfair is None else f", {paper.unfair}%"
+    return f"{paper.accuracy}%, {paper.certified}%{unfair}"
