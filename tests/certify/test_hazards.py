@@ -9,13 +9,15 @@ import torch
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.certify.branch import decide
-from lassi.certify.certificate import Outcome
+from lassi.certify.centre import draw_noise, smoothed_centre
+from lassi.certify.certificate import METHODS, Outcome
 from lassi.certify.classes import exact_radius, predicted_class, smoothed_class, sure_classes
 from lassi.certify.exact import certify_segments
 from lassi.certify.fair_model import FairModel
 from lassi.certify.joint import certify_black_box, certify_joint
 from lassi.certify.model import Model
 from lassi.certify.modular import certify_modular
+from lassi.certify.people import Certification, certify_some
 from lassi.certify.polyline import Polyline, with_kinks
 from lassi.certify.reduced import Reduced
 from lassi.certify.settings import CentreSmoothing, ClassSmoothing
@@ -264,3 +266,45 @@ def test_lengths_at_the_end_of_what_numbers_can_say_are_refused() -> None:
     for directions, radius in ((torch.full((2, 1), 1e-35), 1.0), (torch.ones(2, 1), 1e31)):
         with pytest.raises(UserError, match="where numbers lose their digits"):
             SimilaritySet(directions, radius)
+
+
+@pytest.mark.parametrize(("widths", "q"), [((64, 32), 20), ((65, 33), 20), ((64, 32, 16), 21)])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [1, 2])
+def test_odd_sizes_do_not_make_a_person_depend_on_who_is_beside(
+    widths: tuple[int, ...], q: int, method: str, n: int
+) -> None:
+    """A processor that adds several numbers at once takes odd sides of a product in another order, row by row."""
+    model, z, similar = (
+        random_model(1, widths, classes=3, q=q),
+        random_people(2, 16, q),
+        random_set(3, n, q, length=0.3),
+    )
+    settings = Certification(n=1500, n0=1500, n_rs=2000, n_rs0=500)
+
+    def lines(people: list[int]) -> dict[int, str]:
+        found = certify_some(model, z[people], people, similar, method, settings, sigma_rs=0.3, seed=1)
+        return {certificate.person: certificate.line() for certificate in found}
+
+    everybody = lines(list(range(16)))
+    assert lines(list(range(16))[::-1]) == everybody
+    assert lines([3, 1]) == {3: everybody[3], 1: everybody[1]}
+
+
+@pytest.mark.parametrize("centre", ["ball", "median"])
+def test_where_numbers_overflow_it_abstains(centre: str) -> None:
+    """Half of the draws are mapped beyond all numbers: not a number is in no ball, and no answer is given."""
+    settings = CentreSmoothing(0.65, samples=2000, samples0=2000, centre=centre)
+
+    class Overflowing:
+        base, off = torch.zeros(2, **double), 0.0
+
+        def moves(self, t: torch.Tensor) -> torch.Tensor:
+            return torch.where(t > 0, torch.inf, 0.0).expand(-1, 2).double()
+
+        def distances(self, t: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
+            return (self.moves(t)[None] - centres[:, None]).norm(dim=2)
+
+    for radius in (None, 1.0):
+        draws = draw_noise(settings, 1, stream=Stream(0, "overflow"))
+        assert smoothed_centre(Overflowing(), draws, settings, radius) is None

@@ -61,25 +61,36 @@ def draw_noise(settings: CentreSmoothing, n: int, *, stream: Stream) -> Draws:
 
 
 def smoothed_centre(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:
-    """The centre of one person, and for a radius ε how far those of similar people are; None where it abstains."""
+    """The centre of one person, and for a radius ε how far those of similar people are; None where it abstains.
+
+    It abstains, too, where numbers overflow: what comes of them says nothing.
+    """
     if settings.centre == "median":
-        return _median(walk, draws, settings, radius)
-    if settings.quadrature:
+        found: Centre | None = _median(walk, draws, settings, radius)
+    elif settings.quadrature:
         assert isinstance(walk, PolylineWalk), "quadrature is along one direction"
-        return _computed(walk, draws, settings, radius)
-    return _ball(walk, draws, settings, radius)
+        found = _computed(walk, draws, settings, radius)
+    else:
+        found = _ball(walk, draws, settings, radius)
+    if found is None or not found.move.isfinite().all() or math.isnan(found.radius or 0.0):
+        return None
+    return found
 
 
 def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:
     """Algorithm 1, lines 1–8. [Paper, Sec. 4.4]"""
     candidates = walk.moves(draws.centre.first(settings.num_candidates).whole)
+    if not candidates.isfinite().all():
+        return None
     half = settings.samples0 // 2 + 1  # a strict majority
     medians = torch.cat([_radii(walk, draws.centre, some, half)[0] for some in torch.split(candidates, 64)])
+    if not (candidates.norm(dim=1) + medians).square().isfinite().all():
+        return None
     move, median = _least(walk, draws.centre, half, candidates, medians)
     order = None if radius is None else settings.order(radius)
     at_once = [order] if order is not None and draws.check == draws.quantile else []
     holding, *bounds = _radii(walk, draws.check, move[None], settings.needed_in_ball(), *at_once)[:, 0].tolist()
-    if holding > median:  # fewer than are needed are in the ball
+    if not holding <= median:  # fewer than are needed are in the ball
         return None
     if order is None:
         return Centre(move, None)

@@ -1,24 +1,29 @@
 """Products for many people in tiles of fixed size, so that a person's numbers do not depend on who is beside them.
 
-A matrix product may add up in another order when it has another number of rows; the last bits then differ.
+A matrix product may add up in another order when it has another number of rows, or in another row when a side is no
+multiple of what the processor takes at once; the last bits then differ.
 """
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from lassi.representation.network import Along, Folded
 
 TILE = 16
+AT_ONCE = 8  # numbers
 
 
 def in_tiles(rows: Tensor, matrix: Tensor) -> Tensor:
-    """rows ``(B, m)`` @ matrix ``(m, k)``, always so many rows at a time; the last tile is filled up with zeros."""
-    out = rows.new_empty(len(rows), matrix.shape[1])
+    """rows ``(B, m)`` @ matrix ``(m, k)``, so many rows at a time; what is not full is filled up with zeros."""
+    (m, k), out = matrix.shape, rows.new_empty(len(rows), matrix.shape[1])
+    if m % AT_ONCE or k % AT_ONCE:
+        rows, matrix = pad(rows, (0, -m % AT_ONCE)), pad(matrix, (0, -k % AT_ONCE, 0, -m % AT_ONCE))
     for start in range(0, len(rows), TILE):
         part = rows[start : start + TILE]
         if len(part) < TILE:
             part = torch.cat([part, part.new_zeros(TILE - len(part), part.shape[1])])
-        out[start : start + TILE] = (part @ matrix)[: len(rows) - start]
+        out[start : start + TILE] = (part @ matrix)[: len(rows) - start, :k]
     return out
 
 

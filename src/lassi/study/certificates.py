@@ -134,9 +134,9 @@ def truth_counts(certificates: Sequence[Certificate]) -> Figures:
 def _kept_end_points(
     run: Run, cell: Cell, certificates: Sequence[Certificate], settings: Certification, *, progress: Progress
 ) -> Figures:
-    """The figures of end points, kept beside the certificates, by the name of these and of the people."""
-    people = digest(run.people("test").tolist())[:8]
-    path = certificate_file(run, cell, "smoothed-modular", "test").path.with_suffix(f".{people}.ends")
+    """The figures of end points, kept beside the certificates that they are about, by a hash of these."""
+    of = digest([certificate.line() for certificate in certificates])[:8]
+    path = certificate_file(run, cell, "smoothed-modular", "test").path.with_suffix(f".{of}.ends")
     if not path.is_file():
         figures = end_point_figures(run, cell, certificates, settings, progress=progress)
         write_whole(path, json.dumps(figures).encode())

@@ -12,7 +12,7 @@ from lassi.similarity.attributes import num_directions, refuse_unfit
 from lassi.study.recipe import Recipe
 from lassi.study.report import is_reported, report_of
 from lassi.study.results import results_of, write_results
-from lassi.study.run import Run
+from lassi.study.run import SCENES, Run
 from lassi.study.tables import ExperimentTable
 
 STAGES = {
@@ -99,7 +99,8 @@ def refuse_impossible(run: Run) -> None:
 
 def _refuse_infeasible(run: Run, experiment: ExperimentTable) -> None:
     """Refuse certificates that no number of these draws could give, before days are spent on models."""
-    settings = run.recipe.certification(experiment).shared_by(len(run.people("test")))
+    most = max(len(run.people(group)) for group in ("test", *([SCENES] if run.has_truth else [])))
+    settings = run.recipe.certification(experiment).shared_by(most)
     values = {name: len(run.dataset.attribute(name).values) for sensitive in experiment.sensitive for name in sensitive}
     for sensitive in experiment.sensitive:
         directions = sum(num_directions(experiment.directions, values[name]) for name in sensitive)
