@@ -152,3 +152,16 @@ def test_the_median_certifies_at_least_as_many_as_the_ball() -> None:
         found.setdefault(key, {})[row["centre"]] = row["certified"]
     assert len(found) == 14
     assert all(by_centre["median"] >= by_centre["ball"] for by_centre in found.values())
+
+
+def test_the_readme_shows_what_the_demo_printed() -> None:
+    lines = [" ".join(line.split()) for line in (RESULTS.parents[1] / "README.md").read_text().splitlines()]
+    cells = printed("demo.json")["cells"]
+    assert len(cells) == 6
+    for cell in cells:
+        found = cell["figures"]["certificates"]
+        shares = [f"{of['certified_share']['share']:.1%}" for of in found.values()]
+        truth = found["smoothed-modular"]["truth"]
+        row = f"{cell['method']} {cell['figures']['test']['accuracy']:.1%} {' '.join(shares)} "
+        row += f"{truth['unfair']} of {truth['scenes']}, {truth['certified_but_unfair']} certified"
+        assert any(line.startswith(row) for line in lines), row

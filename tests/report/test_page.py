@@ -31,8 +31,10 @@ def test_a_document_is_plain_json(document: dict) -> None:
 def test_the_claim_is_of_one_certificate_with_its_population_and_failure(document: dict) -> None:
     claim, page = document["claim"], render(document)
     assert (claim["model"], claim["certificate"]) == ("lassi", "smoothed-modular")
-    assert f"at least {at_least(claim['population_at_least'])}" in page
-    assert f"{claim['certified']} of {claim['people']} people tested" in page
+    assert f"At least <b>{at_least(claim['population_at_least'])}</b> of people are provably treated like" in page
+    assert f"Of a sample of {claim['people']} people, <strong>{claim['certified']} are certified" in page
+    assert claim["population_at_least"] <= claim["share"]["share"]
+    assert "certified wrongly with probability at most 0.60%" in page
     assert page.index('class="claim"') < page.index("What this does not say") < page.index("<table>")
     assert f"{claim['truth']['certified_but_unfair']} of {claim['truth']['scenes']}" in page
 
