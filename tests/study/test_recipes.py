@@ -1,5 +1,10 @@
 """The shipped recipes: valid, laid out as the paper says, and every stage of them runs on tiny data."""
 
+import re
+import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +23,16 @@ TINY = (
     "representation.batch=16", "run.seeds=[42]", "certify.n=1200", "certify.n0=1300", "certify.n_rs=500",
     "certify.n_rs0=100", "certify.candidates=16", 'certify.quantile="binomial"',
 )  # fmt: skip
+
+
+README = Path(__file__).parent.parent.parent / "README.md"
+LITTLE = {
+    "shapes": [*TINY, "data.every=9600", "data.scenes=2", "data.at_most={train=200, train-biased=200, valid=60}"],
+    "celeba-32": [
+        *TINY, "data.every=200", "data.at_most={train=200, valid=60}", "experiment.0.baselines=[]",
+        "experiment.0.sensitive=[['Young']]",
+    ],
+}  # fmt: skip
 
 
 def test_all_that_were_asked_for_are_shipped_and_valid() -> None:
@@ -91,3 +106,22 @@ def test_a_recipe_with_a_typing_error_names_file_key_and_the_nearest_one(tmp_pat
     assert "mine.toml" in told.value.sentence
     assert "n_rs_0" in told.value.sentence
     assert "n_rs0" in told.value.hint
+
+
+@pytest.mark.slow
+def test_the_readmes_longer_commands_work(faces: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they stand there, with changes that make the runs small."""
+    (block,) = re.findall(r"```sh\n(lassi run shapes.*?)```", README.read_text(), re.DOTALL)
+    (tmp_path / "celeba").symlink_to(faces / "celeba")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    shutil.copy(next((faces / "celeba/img_align_celeba").iterdir()), tmp_path / "face.jpg")
+    for line in block.splitlines():
+        _, *words = shlex.split(line, comments=True)
+        if words[0] == "run":
+            words += ["--threads", "1", *(word for change in LITTLE[words[1]] for word in ("--set", change))]
+        told = subprocess.run(
+            [sys.executable, "-m", "lassi.cli.main", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert told.returncode == 0, f"{line}: {told.stderr}"
+    assert (tmp_path / "runs/shapes/report.html").is_file()
+    assert (tmp_path / "runs/celeba-32/report.html").is_file()
