@@ -83,5 +83,8 @@ def test_what_is_folded_away_is_printed(browser: Browser, report: Path, tmp_path
     assert page.locator("details:not([open])").count() > 2
     page.pdf(path=tmp_path / "page.pdf")
     assert page.locator("details:not([open])").count() == 0
+    page.set_viewport_size({"width": 700, "height": 1000})  # a sheet of A4 between its margins
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700, "nothing is cut off"
     assert wrong == []
     page.close()

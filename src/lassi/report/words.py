@@ -19,15 +19,15 @@ OUTCOMES = {
 
 MODELS = {
     "naive": "learns to give the right answer, and nothing else",
-    "dataaug": "is also shown people similar to those it learns from, drawn at random",
+    "dataaug": "is also shown people similar to those it learns from, drawn at random; trained anew for each question",
     "lassi": "is trained to take similar people for nearly the same person: it is shown the similar person whom "
-    "it would tell apart the most",
+    "it would tell apart the most; trained anew for each question",
 }
 CERTIFICATES = {
     "smoothed-modular": "the paper’s. The model is averaged over noise. Whoever prepares the data guarantees that "
     "similar people look nearly the same to any later model, and whoever answers that those get the same answer",
     "smoothed-joint": "the whole model is averaged over noise, and its answer is shown not to change",
-    "exact-joint": "the model as it is, without noise or chance: a proof, or somebody similar with another answer",
+    "exact-joint": "the model as it is, without noise: a proof, somebody similar with another answer, or undecided",
     "exact-modular": "as exact, but in two parts, as the paper’s",
 }
 SAID = {
@@ -60,6 +60,11 @@ def glossary(document: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str
         ("Directions", [(name, DIRECTIONS[name]) for name in directions]),
         (
             "Size",
-            [("ε", "how far along the directions people may differ and still count as similar; 1 is a whole one")],
+            [
+                (
+                    "ε",
+                    "how far along the directions people may differ and still count as similar; 1 is a whole direction",
+                )
+            ],
         ),
     ]
