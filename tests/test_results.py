@@ -121,11 +121,14 @@ def test_certificates_on_faces_are_as_the_run_wrote_and_reach_their_bars() -> No
         )
         shown = [f"{row['figures'][name]['mean']:.1%} ± {row['figures'][name]['sd']:.1%}" for name in names]
         assert f"| {row['sensitive'][0]} | {row['method']} | {' | '.join(shown)} |" in CERTIFICATES
-    for attribute in ("Young", "Blond_Hair"):
-        naive, lassi = by_attribute[attribute]["naive"], by_attribute[attribute]["lassi"]
+    assert set(by_attribute) == {"Young", "Blond_Hair", "Heavy_Makeup", "Pale_Skin"}
+    for attribute, models in by_attribute.items():
+        naive, lassi = models["naive"], models["lassi"]
         assert lassi["certificates.smoothed-modular.certified_share.share"]["mean"] >= 0.97
         assert lassi["certificates.exact-joint.certified_share.share"]["mean"] >= 0.97
-        assert lassi["test.accuracy"]["mean"] >= naive["test.accuracy"]["mean"] - 0.015
+        assert lassi["certificates.smoothed-modular.certified_though_another_class_at_an_end"]["mean"] == 0
+        if attribute != "Heavy_Makeup":  # which loses more; the page says so
+            assert lassi["test.accuracy"]["mean"] >= naive["test.accuracy"]["mean"] - 0.015
 
 
 def test_certificates_are_as_fast_as_their_bench_printed() -> None:
