@@ -125,3 +125,11 @@ def test_the_readmes_longer_commands_work(faces: Path, tmp_path: Path, monkeypat
         assert told.returncode == 0, f"{line}: {told.stderr}"
     assert (tmp_path / "runs/shapes/report.html").is_file()
     assert (tmp_path / "runs/celeba-32/report.html").is_file()
+
+
+def test_what_is_changed_comes_after_an_experiments_own_settings() -> None:
+    recipe = load_recipe("shapes")
+    first = recipe.experiment[0]
+    assert recipe.certification(first).max_boxes == 1
+    changed = recipe.certification(first, ["max_boxes=4096", "n=2000"])
+    assert (changed.max_boxes, changed.n, changed.methods) == (4096, 2000, recipe.certification(first).methods)

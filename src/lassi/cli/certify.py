@@ -203,9 +203,7 @@ def _auditor(
     cell = pick_cell(
         opened, method=model, task=task, sensitive=sensitive or (), seed=None, directions=kind, sigma_rs=sigma_rs
     )
-    settings = opened.recipe.with_changes([f"certify.{change}" for change in changes or ()]).certification(
-        cell.experiment
-    )
+    settings = opened.recipe.certification(cell.experiment, changes or ())
     if sigma_rs is not None and sigma_rs != cell.sigma_rs:
         tell(f"The classifier was trained with noise {cell.sigma_rs:g}, not {sigma_rs:g}.", "It may be less certain.")
     return Auditor(opened, cell, settings, radius, sigma_rs)

@@ -62,10 +62,18 @@ class Recipe(Table):
         """The same with some keys changed, such as ``"certify.n=2000"``."""
         return _validated("the recipe", self.model_dump(mode="json", exclude_none=True), changes)
 
-    def certification(self, experiment: ExperimentTable) -> Certification:
-        """How the people of an experiment are certified."""
+    def certification(self, experiment: ExperimentTable, changes: Sequence[str] = ()) -> Certification:
+        """How the people of an experiment are certified.
+
+        Args:
+            changes: such as ``"max_boxes=4096"``; they come after the recipe's settings and the experiment's own.
+        """
         methods = self.certify.methods if experiment.certify is None else tuple(experiment.certify)
-        return replace(self.certify, methods=methods, max_boxes=experiment.max_boxes or self.certify.max_boxes)
+        own = replace(self.certify, methods=methods, max_boxes=experiment.max_boxes or self.certify.max_boxes)
+        if not changes:
+            return own
+        recipe = self.model_copy(update={"certify": own})
+        return recipe.with_changes([f"certify.{change}" for change in changes]).certify
 
     def glow_settings(self) -> GlowSettings:
         flow = self.flow
