@@ -6,11 +6,12 @@ import pytest
 import torch
 
 from lassi.base.streams import Stream
-from lassi.certify.branch import Boxes, box_bounds, certify_balls, largest_radius
+from lassi.certify.boxes import Boxes
+from lassi.certify.branch import box_bounds, certify_balls, largest_radius
 from lassi.certify.certificate import Outcome
 from lassi.certify.exact import certify_segments
 from lassi.certify.model import margins_of
-from lassi.certify.reduced import least_on_ball, lower_bounds
+from lassi.certify.relaxation import least_on_ball, lower_bounds
 from lassi.similarity.sets import SimilaritySet
 from networks import classes_at, random_model, random_people, random_set
 
@@ -65,7 +66,7 @@ def test_bounds_on_boxes_hold_and_close_in() -> None:
             axis = (2 * torch.arange(sides, dtype=torch.float64) + 1) / sides - 1
             middle = torch.cartesian_prod(axis, axis)
             depth, bound = torch.zeros(len(half), dtype=torch.int64), torch.zeros(len(half), dtype=torch.float64)
-            bounds, _ = box_bounds(margins, Boxes(middle, half, depth, bound))
+            bounds = box_bounds(margins, Boxes(middle, half, depth, bound, 1.0))
             inside = middle[:, None] + half[:, None] * (2 * torch.rand(len(half), 200, 2, dtype=torch.float64) - 1)
             within = inside.norm(dim=2) <= 1
             values = margins(inside.flatten(0, 1)).view(*inside.shape[:2])
@@ -167,6 +168,21 @@ def test_a_budget_of_few_boxes_is_undecided_and_never_wrong() -> None:
     few, many = (certify_balls(model, z, range(40), similar, max_boxes=boxes) for boxes in (2, 4096))
     for short, long in zip(few, many, strict=True):
         assert short.outcome in (long.outcome, Outcome.UNDECIDED)
+
+
+def test_many_directions_are_decided_by_cutting_those_that_matter() -> None:
+    """Twelve, one of them longer: boxes or the ball alone, without what they have in common, would decide nobody."""
+    model, z = random_model(18, (32, 24, 12)), random_people(18, 24)
+    longer = torch.tensor([4.0] + [1.0] * 11)
+    similar = SimilaritySet(random_set(18, 12, length=0.7).directions * longer, 1.0)
+    root, boxes = (certify_balls(model, z, range(24), similar, max_boxes=budget) for budget in (1, 4096))
+    assert sum(certificate.outcome is Outcome.UNDECIDED for certificate in root) >= 3
+    sampled = classes_at(model, z, similar, in_ball(similar.rank, 1.0))
+    for person, certificate in enumerate(boxes):
+        assert certificate.outcome is not Outcome.UNDECIDED
+        assert certificate.figures["boxes"] <= 4096
+        if certificate.is_certified:
+            assert set(sampled[person].tolist()) == {certificate.predicted}
 
 
 def test_people_do_not_depend_on_who_is_beside_them() -> None:

@@ -1,5 +1,6 @@
 """Directions side by side, and sheets of similar people."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -43,9 +44,8 @@ def test_directions_of_the_recipe_or_as_asked(tiny_run: Run) -> None:
 def test_discovered_directions_come_from_the_trained_resnet(tiny_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     import lassi.similarity.attributes as attributes
 
-    few = lambda *a, **k: attributes_discovered(*a, **{**k, "steps": 3, "count": 2})  # noqa: E731
-    attributes_discovered = attributes.discovered
-    monkeypatch.setattr(attributes, "discovered", few)
+    monkeypatch.setattr(attributes, "DISCOVERED", 2)
+    monkeypatch.setattr(attributes, "discovered", partial(attributes.discovered, steps=3))
     found = tiny_run.directions("wall_hue=0.1", "discovered", "shape=cube")
     assert found.vectors.shape == (768, 2)
     assert torch.allclose(found.vectors.norm(dim=0), torch.ones(2), atol=1e-5)

@@ -13,16 +13,17 @@ import torch
 from torch import Tensor
 
 from lassi.base.streams import Stream
+from lassi.certify.boxes import Boxes
 from lassi.certify.certificate import Certificate, Counterexample, Outcome
 from lassi.certify.confirm import confirmed
 from lassi.certify.model import Model, margins_of
-from lassi.certify.reduced import Reduced, least_on_ball, lower_bounds
+from lassi.certify.reduced import Reduced
+from lassi.certify.relaxation import least_on_ball, lower_bounds
 from lassi.similarity.sets import SimilaritySet
 
 METHOD = "exact-joint"
 MAX_BOXES = 4096
-WORK = 4_000_000  # numbers in the largest array of a batch of boxes
-LONGEST_EVERY = 3  # levels; so no side is never split
+WORK = 2_000_000  # numbers in the largest array of a batch of boxes
 TRIED = 64  # points inside and on the ball that the attack begins with
 STEPS = 20  # of its gradient descent
 
@@ -139,98 +140,51 @@ def _into_ball(t: Tensor, radius: float) -> Tensor:
     return torch.where(norms > radius, t * (radius * (1 - 1e-12) / norms), t)
 
 
-@dataclass(frozen=True, eq=False)
-class Boxes:
-    """Boxes of coefficients: their middles and half sides ``(m, n)``, their depths and bounds ``(m,)``."""
-
-    middle: Tensor
-    half: Tensor
-    depth: Tensor
-    bound: Tensor
-
-    def __len__(self) -> int:
-        return len(self.middle)
-
-    def __getitem__(self, rows: Tensor | slice) -> "Boxes":
-        return Boxes(self.middle[rows], self.half[rows], self.depth[rows], self.bound[rows])
-
-    def and_(self, other: "Boxes") -> "Boxes":
-        pairs = ((getattr(self, name), getattr(other, name)) for name in ("middle", "half", "depth", "bound"))
-        return Boxes(*(torch.cat(pair) for pair in pairs))
-
-
 def _branch(margins: Reduced, max_boxes: int, least_found: float) -> Decision:
-    """Split the boxes with the lowest bounds until none is left, a counterexample shows, or the budget ends."""
-    n, radius = margins.n, margins.radius
-    start = margins.out.new_full((1, n), 0.0)
-    open_boxes = Boxes(start, start + radius, torch.zeros(1, dtype=torch.int64), start.new_full((1,), -math.inf))
-    largest = max([block.maps.numel() for block in margins.blocks] + [margins.out.numel()])
-    batch = max(1, min(256, WORK // max(1, largest)))
+    """Cut the boxes with the lowest bounds in two until none is left, a counterexample shows, or the budget ends."""
+    left = Boxes.around_ball(margins.out.new_zeros(1, margins.n), margins.radius)
+    influence, at_once = _influence(margins), _boxes_at_once(margins)
     done, proven = 1, math.inf
-    while len(open_boxes):
-        if done >= max_boxes:
+    while len(left):
+        some = min(at_once, (max_boxes - done) // 2)
+        if some < 1:
             return Decision(Outcome.UNDECIDED, least_found, done)
-        order = open_boxes.bound.argsort(stable=True)
-        some, open_boxes = open_boxes[order[:batch]], open_boxes[order[batch:]]
-        halves = _meeting_ball(_split(some, margins), radius)
+        order = left.bound.argsort(stable=True)
+        halves, left = left[order[:some]].halves(influence), left[order[some:]]
+        if not len(halves):
+            continue
         done += len(halves)
-        bounds, _ = box_bounds(margins, halves)
-        t, value = _least(margins, _into_ball(halves.middle, radius)) if len(halves) else (None, math.inf)
+        t, value = _least(margins, _into_ball(halves.middle, margins.radius))
         if value < 0:
             return Decision(Outcome.COUNTEREXAMPLE, value, done, t)
         least_found = min(least_found, value)
-        left = ~(bounds > 0)  # so that a NaN is never a proof
-        proven = min([proven, *bounds[~left].tolist()])
-        rest = Boxes(halves.middle[left], halves.half[left], halves.depth[left], bounds[left])
-        open_boxes = open_boxes.and_(rest)
+        halves = replace(halves, bound=box_bounds(margins, halves))
+        is_proven = halves.bound > 0  # which a NaN never is
+        proven = min([proven, *halves.bound[is_proven].tolist()])
+        left = left.and_(halves[~is_proven])
     return Decision(Outcome.CERTIFIED, proven, done)
 
 
-def box_bounds(margins: Reduced, boxes: Boxes) -> tuple[Tensor, Tensor]:
-    """The least margin on each box within the ball, from below, less its slack ``(m,)``; and its linear bound there."""
-    ranges: list[tuple[Tensor, Tensor]] = []
-    for number, block in enumerate(margins.blocks):
-        maps = block.maps.expand(len(boxes), -1, -1)
-        before = margins.blocks[:number]
-        low = _least_on_box(lower_bounds(maps, before, ranges), boxes, margins.radius)
-        high = -_least_on_box(lower_bounds(-maps, before, ranges), boxes, margins.radius)
-        ranges.append((torch.maximum(low - block.error, block.low), torch.minimum(high + block.error, block.high)))
-    linear = lower_bounds(margins.out.expand(len(boxes), -1, -1), margins.blocks, ranges)
-    least = _least_on_box(linear, boxes, margins.radius) - margins.error
-    return least.amin(1), linear
-
-
-def _least_on_box(linear: Tensor, boxes: Boxes, radius: float) -> Tensor:
-    """The least value of linear functions ``(m, rows, 1 + n)`` on each box in the ball, from below, ``(m, rows)``."""
-    slopes = linear[..., 1:]
-    on_box = (
-        linear[..., 0] + (slopes @ boxes.middle[..., None])[..., 0] - (slopes.abs() @ boxes.half[..., None])[..., 0]
-    )
-    return torch.maximum(on_box, least_on_ball(linear, radius))
-
-
-def _split(boxes: Boxes, margins: Reduced) -> Boxes:
-    """Each box cut in two across the side that matters most, or every few levels across the longest."""
-    matter = boxes.half * _influence(margins)
-    longest = (boxes.depth % LONGEST_EVERY == LONGEST_EVERY - 1)[:, None]
-    side = torch.where(longest, boxes.half, matter).argmax(1, keepdim=True)
-    half = boxes.half.scatter(1, side, boxes.half.gather(1, side) / 2)
-    shift = torch.zeros_like(half).scatter(1, side, half.gather(1, side))
-    halves = [Boxes(boxes.middle + sign * shift, half, boxes.depth + 1, boxes.bound) for sign in (-1, 1)]
-    return halves[0].and_(halves[1])
+def _boxes_at_once(margins: Reduced) -> int:
+    """As many as stay in the cache."""
+    largest = max([block.maps.numel() for block in margins.blocks] + [margins.out.numel()])
+    return max(1, min(256, WORK // max(1, largest)))
 
 
 def _influence(margins: Reduced) -> Tensor:
     """How much each coefficient moves the inputs of unstable ReLUs, ``(n,)``."""
-    if not margins.blocks or not len(margins.blocks[0].maps):
-        return margins.out.new_ones(margins.n)
-    return margins.blocks[0].maps[:, 1:].abs().sum(0)
+    return sum((block.maps[:, 1 : 1 + margins.n].abs().sum(0) for block in margins.blocks), margins.out.new_zeros(()))
 
 
-def _meeting_ball(boxes: Boxes, radius: float) -> Boxes:
-    """Those that have a point within the ball, with room for rounding."""
-    nearest = (boxes.middle.abs() - boxes.half).clamp(min=0).norm(dim=1)
-    return boxes[(nearest <= radius * (1 + 1e-9)).nonzero()[:, 0]]
+def box_bounds(margins: Reduced, boxes: Boxes) -> Tensor:
+    """The least margin on each box within the ball, from below, less its slack, ``(b,)``."""
+    ranges: list[tuple[Tensor, Tensor]] = []
+    for number, block in enumerate(margins.blocks):
+        before = margins.blocks[:number]
+        low = boxes.least(lower_bounds(block.maps, before, ranges))
+        high = -boxes.least(lower_bounds(-block.maps, before, ranges))
+        ranges.append((torch.maximum(low - block.error, block.low), torch.minimum(high + block.error, block.high)))
+    return (boxes.least(lower_bounds(margins.out, margins.blocks, ranges)) - margins.error).amin(1)
 
 
 def largest_radius(

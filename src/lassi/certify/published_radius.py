@@ -14,7 +14,8 @@ from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.classes import exact_radius
 from lassi.certify.model import Model
 from lassi.certify.polyline import Polyline
-from lassi.certify.reduced import Reduced, least_on_ball, lower_bounds
+from lassi.certify.reduced import Reduced
+from lassi.certify.relaxation import least_on_ball, lower_bounds
 from lassi.consumer.classifier import Classifier
 from lassi.similarity.sets import SimilaritySet
 

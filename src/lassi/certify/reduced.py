@@ -10,34 +10,17 @@ Everything is float64, and signs are decided with room for rounding, so the redu
 ball.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from lassi.certify.relaxation import Block, least_on_ball, lower_bounds
 from lassi.certify.rounding import Errors, Paths
 from lassi.certify.tiles import along_in_tiles, in_tiles
 from lassi.representation.network import Along, Folded
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """The unstable ReLUs of a layer.
-
-    Args:
-        rows: which neurons of the layer they are, ``(u,)``.
-        maps: their inputs as a map of the features before them, ``(u, f)``.
-        low, high: bounds of the inputs over the ball, ``(u,)``.
-        error: by which bounds of the inputs are widened for rounding, ``(u,)``.
-    """
-
-    rows: Tensor
-    maps: Tensor
-    low: Tensor
-    high: Tensor
-    error: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,48 +141,6 @@ class Displacement:
     def __call__(self, t: Tensor) -> Tensor:
         """g(t) − g(0) at coefficients ``(N, n)``, ``(N, k)``."""
         return self.features(t)[:, self.out_start :] @ self.out.T
-
-
-def lower_bounds(rows: Tensor, blocks: Sequence[Block], ranges: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    """Linear functions of (1, t) below linear functions of features.
-
-    From the last block to the first, a ReLU whose input x lies in [l, u] is replaced by a line: where its coefficient
-    is negative by the chord, above it, u/(u − l) · (x − l); where positive by x or by 0, below it.
-
-    Args:
-        rows: the functions, ``(…, m, f)``, f the features up to and with the last of the blocks.
-        ranges: l and u of each block, ``(…, u)``.
-    Returns:
-        ``(…, m, 1 + n)``.
-    """
-    for block, (low, high) in zip(reversed(blocks), reversed(ranges), strict=True):
-        before = block.maps.shape[1]
-        weights, rows = rows[..., before:], rows[..., :before]
-        chord, slope = lines(low, high)
-        down, up = weights.clamp(max=0), weights.clamp(min=0)
-        down = down * chord[..., None, :]
-        constant = -(down @ torch.minimum(low, low.new_zeros(()))[..., None])[..., 0]
-        rows = rows + (down + up * slope[..., None, :]) @ block.maps
-        rows = torch.cat([rows[..., :1] + constant[..., None], rows[..., 1:]], -1)
-    return rows
-
-
-def lines(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
-    """The slope of the chord above a ReLU on [l, u], and of the line through 0 below it.
-
-    Where the sign is settled both are the ReLU itself. The lower line is the one with the smaller area in between.
-    """
-    is_on, is_off = low >= 0, high <= 0
-    chord = high / (high - low).clamp(min=torch.finfo(low.dtype).tiny)
-    chord = torch.where((high - low).isfinite(), chord.clamp(0, 1), 1.0)  # x − l is above it, too
-    chord = torch.where(is_on, 1.0, torch.where(is_off, 0.0, chord))
-    slope = torch.where(is_on, 1.0, torch.where(is_off, 0.0, (high > -low).to(low.dtype)))
-    return chord, slope
-
-
-def least_on_ball(linear: Tensor, radius: float) -> Tensor:
-    """The least value on ‖t‖ ≤ R of linear functions of (1, t), ``(…, 1 + n)`` to ``(…)``."""
-    return linear[..., 0] - radius * linear[..., 1:].norm(dim=-1)
 
 
 @dataclass(frozen=True, eq=False)

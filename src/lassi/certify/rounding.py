@@ -4,7 +4,6 @@ A number of a layer is a sum over paths through the network. Its error is at mos
 absolute values, whatever the order of summation, N being the number of roundings on a path: the fan-ins, and some more.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -99,8 +98,9 @@ class Errors:
 
         Args:
             knots: over how many pieces of a polyline numbers were added up.
-            directions: n; on a box ‖k‖₁ stands in for ‖k‖₂, which is at most √n times as much.
+            directions: n. On boxes Σ|kᵢ − μᵢ| R + ‖μ‖ R is summed up in place of ‖k‖ R, with μᵢ up to ‖k‖: at most
+                3n times as much.
         """
-        of_t = directions * (4 + math.isqrt(directions))
+        of_t = 3 * directions * (directions + 4)
         terms = sum(self._fan_ins[:layer]) + ROOM * layer + 4 * knots + of_t
         return 2.0**layer * gamma(terms) * path_sums

@@ -1,0 +1,111 @@
+"""Boxes of coefficients within the ball, bounds of linear functions on them, and how they are cut in two."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+ROUNDS = 3  # in which the part of a function is found that the ball bounds better than the box
+LONGEST_EVERY = 24  # levels; so no side is never cut
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes that meet the ball ‖t‖ ≤ R: their middles and half sides ``(b, n)``, their depths and bounds ``(b,)``."""
+
+    middle: Tensor
+    half: Tensor
+    depth: Tensor
+    bound: Tensor
+    radius: float
+
+    @staticmethod
+    def around_ball(middle: Tensor, radius: float) -> "Boxes":
+        """The one box around the ball, whose middle ``(1, n)`` is 0."""
+        depth = torch.zeros(1, dtype=torch.int64)
+        return Boxes(middle, middle + radius, depth, middle.new_full((1,), -torch.inf), radius)
+
+    def __len__(self) -> int:
+        return len(self.middle)
+
+    def __getitem__(self, rows: Tensor | slice) -> "Boxes":
+        return Boxes(self.middle[rows], self.half[rows], self.depth[rows], self.bound[rows], self.radius)
+
+    def and_(self, other: "Boxes") -> "Boxes":
+        middle, half, depth, bound = (
+            torch.cat([getattr(self, name), getattr(other, name)]) for name in ("middle", "half", "depth", "bound")
+        )
+        return Boxes(middle, half, depth, bound, self.radius)
+
+    @cached_property
+    def sides(self) -> tuple[Tensor, Tensor]:
+        """The least and the largest coefficients in each box, ``(b, 1, n)``."""
+        return (self.middle - self.half)[:, None], (self.middle + self.half)[:, None]
+
+    @property
+    def meets_ball(self) -> Tensor:
+        """Whether there is a point of the ball in a box, with room for rounding, ``(b,)``."""
+        nearest = (self.middle.abs() - self.half).clamp(min=0).norm(dim=1)
+        return nearest <= self.radius * (1 + 1e-9)
+
+    def least(self, linear: Tensor) -> Tensor:
+        """The least value of linear functions ``(b, m, 1 + n)`` or ``(m, 1 + n)`` on each box within the ball, from
+        below, ``(b, m)``.
+
+        k·t = (k − μ)·t + μ·t is at least what the first part is on the box and the second on the ball, for every μ.
+        """
+        slopes = linear[..., 1:]
+        part = self._better_by_ball(slopes)
+        on_both = self._least_on_box(slopes - part) - self.radius * part.norm(dim=-1)
+        on_one = torch.maximum(self._least_on_box(slopes), -self.radius * slopes.norm(dim=-1))
+        return linear[..., 0] + torch.maximum(on_both, on_one)
+
+    def _least_on_box(self, slopes: Tensor) -> Tensor:
+        return (slopes * self.middle[:, None] - slopes.abs() * self.half[:, None]).sum(-1)
+
+    def _better_by_ball(self, slopes: Tensor) -> Tensor:
+        """A good μ for functions with slopes k: −t/s where k·t is least, at t = −s k clipped to the box, ‖t‖ = R.
+
+        s is found by turns: which numbers are clipped at s, and which s makes the others long enough. As every μ
+        serves, it need not be found exactly. It is not below R/‖k‖, so that no μᵢ is above ‖k‖, for the rounding.
+        """
+        low, high = self.sides
+        squares = slopes.square()
+        s = least = self.radius / squares.sum(-1, keepdim=True).sqrt().clamp(min=1e-300)
+        for _ in range(ROUNDS):
+            t = -s * slopes
+            clipped = t.clamp(low, high)
+            is_free = t == clipped
+            room = self.radius**2 - clipped.square().masked_fill_(is_free, 0.0).sum(-1, keepdim=True)
+            free = (squares * is_free).sum(-1, keepdim=True)
+            s = torch.maximum((room.clamp_(min=0.0) / free.clamp_(min=1e-300)).sqrt_(), least)
+        return slopes.clamp(-high / s, -low / s)
+
+    def halves(self, influence: Tensor) -> "Boxes":
+        """Those halves of the boxes that meet the ball.
+
+        Each box is cut where that leaves the least room, in both halves together, to a function whose slopes are the
+        influence ``(n,)`` of the coefficients; or, every few levels, across the longest side.
+        """
+        n = self.middle.shape[1]
+        lower, upper = self[torch.arange(len(self)).repeat_interleave(n)]._cut(torch.arange(n).repeat(len(self)))
+        room = (lower._room(influence) + upper._room(influence)).view(-1, n)
+        is_turn = (self.depth % LONGEST_EVERY == LONGEST_EVERY - 1)[:, None]
+        lower, upper = self._cut(torch.where(is_turn, self.half, -room).argmax(1))
+        both = lower.and_(upper)
+        return both[both.meets_ball.nonzero()[:, 0]]
+
+    def _cut(self, side: Tensor) -> tuple["Boxes", "Boxes"]:
+        """The lower and upper halves of each box, cut across a side of it ``(b,)``."""
+        side = side[:, None]
+        quarter = self.half.gather(1, side) / 2
+        half, shift = self.half.scatter(1, side, quarter), torch.zeros_like(self.half).scatter(1, side, quarter)
+        lower = replace(self, middle=self.middle - shift, half=half, depth=self.depth + 1)
+        return lower, replace(lower, middle=self.middle + shift)
+
+    def _room(self, slopes: Tensor) -> Tensor:
+        """How far a function with some slopes ``(n,)`` ranges on each box within the ball, ``(b,)``; 0 outside it."""
+        linear = torch.cat([slopes.new_zeros(1), slopes])[None]
+        room = -(self.least(linear) + self.least(-linear))[:, 0]
+        return torch.where(self.meets_ball, room, 0.0)
