@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -45,6 +46,16 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path: Path, method: st
     lines = sorted((tmp_path / "part.jsonl").read_bytes().splitlines())
     assert lines == sorted((tmp_path / "whole.jsonl").read_bytes().splitlines())
     assert all(json.loads(line)["of"] == OF for line in lines)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("changes", [{"flip": 2.0}, {"max_boxes": 1}], ids=str)
+def test_settings_of_the_search_matter_to_it_alone(method: str, changes: dict[str, float]) -> None:
+    model, z, similar = random_model(1), random_people(1, 5), random_set(1, 3, length=1.5)
+    changed = replace(QUICK, **changes)
+    certify = partial(certify_some, model, z, range(5), similar, method, sigma_rs=0.5, seed=0)
+    is_kept = changed.that_matter_to(method) == QUICK.that_matter_to(method)
+    assert is_kept == (certify(changed) == certify(QUICK)) == (method != "exact-joint")
 
 
 def test_certificates_of_another_model_are_refused(tmp_path: Path) -> None:

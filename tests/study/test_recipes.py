@@ -130,6 +130,7 @@ def test_the_readmes_longer_commands_work(faces: Path, tmp_path: Path, monkeypat
 def test_what_is_changed_comes_after_an_experiments_own_settings() -> None:
     recipe = load_recipe("shapes")
     first = recipe.experiment[0]
-    assert recipe.certification(first).max_boxes == 1
-    changed = recipe.certification(first, ["max_boxes=4096", "n=2000"])
-    assert (changed.max_boxes, changed.n, changed.methods) == (4096, 2000, recipe.certification(first).methods)
+    assert recipe.certification(first).methods == tuple(first.certify) != recipe.certify.methods
+    changed = recipe.certification(first, ["max_boxes=64", "n=2000"])
+    assert (changed.max_boxes, changed.n, changed.methods) == (64, 2000, recipe.certification(first).methods)
+    assert recipe.certification(first, ["methods=['exact-joint']"]).methods == ("exact-joint",)

@@ -5,9 +5,9 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -93,6 +93,11 @@ class Certification:
 
     def classes(self, sigma: float) -> ClassSmoothing:
         return ClassSmoothing(sigma, self.n_rs0, self.n_rs, self.alpha_rs)
+
+    def that_matter_to(self, method: str) -> dict[str, Any]:
+        """The settings without those that other methods alone look at, so that a change of these keeps certificates."""
+        others = {"methods"} if method == "exact-joint" else {"methods", "flip", "max_boxes"}
+        return {name: value for name, value in asdict(self).items() if name not in others}
 
     def shared_by(self, people: int) -> "Certification":
         """The same where the failure probabilities are of all people together: everybody gets their part."""

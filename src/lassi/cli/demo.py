@@ -15,6 +15,7 @@ LESS = (
     "certify.n=2000",
     "certify.n0=2000",
     "certify.n_rs=10000",
+    "certify.max_boxes=128",
 )
 
 INTRODUCTION = """A world of shapes is drawn here. A classifier is to tell the hue of an object, whatever the side

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ def fingerprints(run: Run, cell: Cell, similar: SimilaritySet, settings: object)
 def about(method: str, settings: Certification, sigma_rs: float, seed: int, people: int) -> list[Any]:
     """Everything chosen that a certificate depends on; how many people share a budget, if they share one."""
     sharing = people if settings.family == "all" else None
-    return [method, asdict(replace(settings, methods=())), sigma_rs, seed, sharing]
+    return [method, settings.that_matter_to(method), sigma_rs, seed, sharing]
 
 
 def certificates_of(run: Run, cell: Cell, method: str, group: str, *, progress: Progress = SILENT) -> list[Certificate]:

@@ -140,7 +140,7 @@ class Question:
     def figures(self) -> Figures:
         return self.words() | {
             "certificates": self.methods,
-            "boxes": self.run.recipe.certification(self.first.experiment).max_boxes,
+            "gave_up_after": self.gave_up_after(),
             "has_truth": self.run.has_truth,
             "models": [self.model(cells) for cells in self._by_model()],
             "curve": self.curve(),
@@ -148,6 +148,14 @@ class Question:
             "looseness": self.looseness(),
             "groups": self.groups(),
         }
+
+    def gave_up_after(self) -> int | None:
+        """At how many boxes the exact certificate left somebody undecided; None where it did not."""
+        if "exact-joint" not in self.methods or self.similar.rank == 1:
+            return None
+        found = (certificate for cell in self.cells for certificate in self.certificates(cell, "exact-joint"))
+        is_left = any(certificate.outcome is Outcome.UNDECIDED for certificate in found)
+        return self.run.recipe.certification(self.first.experiment).max_boxes if is_left else None
 
     def _by_model(self) -> list[list[Cell]]:
         found: dict[tuple[str, float], list[Cell]] = {}

@@ -66,10 +66,10 @@ class Recipe(Table):
         """How the people of an experiment are certified.
 
         Args:
-            changes: such as ``"max_boxes=4096"``; they come after the recipe's settings and the experiment's own.
+            changes: such as ``"max_boxes=4096"``; they come after the recipe's settings.
         """
         methods = self.certify.methods if experiment.certify is None else tuple(experiment.certify)
-        own = replace(self.certify, methods=methods, max_boxes=experiment.max_boxes or self.certify.max_boxes)
+        own = replace(self.certify, methods=methods)
         if not changes:
             return own
         recipe = self.model_copy(update={"certify": own})

@@ -197,7 +197,6 @@ class ExperimentTable(Table):
         epochs, batch: of R, where they differ from the recipe's.
         baselines: classifiers of images and of latents to stand beside: ``resnet``, ``mlp``.
         certify: methods of certificates, where they differ from the recipe's.
-        max_boxes: of exact certificates, where it differs from the recipe's.
     """
 
     target: str
@@ -210,7 +209,6 @@ class ExperimentTable(Table):
     methods: MethodsTable
     baselines: list[str] = []
     certify: list[str] | None = None
-    max_boxes: int | None = None
 
     @property
     def told(self) -> list[str]:
