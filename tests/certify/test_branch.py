@@ -170,6 +170,18 @@ def test_a_budget_of_few_boxes_is_undecided_and_never_wrong() -> None:
         assert short.outcome in (long.outcome, Outcome.UNDECIDED)
 
 
+def test_without_a_relu_a_margin_of_zero_is_undecided() -> None:
+    model, z, similar = random_model(1, (6,)), random_people(3, 8), random_set(5, 2)
+    weight, bias = model.networks.weights[0], model.networks.biases[0]
+    for person in range(8):
+        logits = weight @ z[person].double() + bias
+        first = int(logits.argmax())
+        radius = (logits[first] - logits[1 - first]) / ((weight[first] - weight[1 - first]) @ similar.basis64).norm()
+        ball = SimilaritySet(similar.directions, radius.item())
+        (found,) = certify_balls(model, z[person : person + 1], [person], ball)
+        assert found.outcome is Outcome.UNDECIDED
+
+
 def test_many_directions_are_decided_by_cutting_those_that_matter() -> None:
     """Twelve, one of them longer: boxes or the ball alone, without what they have in common, would decide nobody."""
     model, z = random_model(18, (32, 24, 12)), random_people(18, 24)

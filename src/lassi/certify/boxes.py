@@ -1,18 +1,28 @@
 """Boxes of coefficients within the ball, bounds of linear functions on them, and how they are cut in two."""
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-ROUNDS = 3  # in which the part of a function is found that the ball bounds better than the box
+BITS = 24  # of a half side, so that the first 29 cuts across it are exact
+ROUNDS = 2  # in which the part of a function is found that the ball bounds better than the box
 LONGEST_EVERY = 24  # levels; so no side is never cut
+HUGE = 1e300  # in place of ∞, which times 0 would not be a number
 
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Boxes that meet the ball ‖t‖ ≤ R: their middles and half sides ``(b, n)``, their depths and bounds ``(b,)``."""
+    """Parts of the box around the ball ‖t‖ ≤ R.
+
+    Args:
+        middle, half: their middles and half sides, ``(b, n)``.
+        depth: how often they were cut, ``(b,)``.
+        bound: what is known of a function on them, or on what they were cut from, ``(b,)``.
+        radius: R.
+    """
 
     middle: Tensor
     half: Tensor
@@ -21,10 +31,12 @@ class Boxes:
     radius: float
 
     @staticmethod
-    def around_ball(middle: Tensor, radius: float) -> "Boxes":
-        """The one box around the ball, whose middle ``(1, n)`` is 0."""
-        depth = torch.zeros(1, dtype=torch.int64)
-        return Boxes(middle, middle + radius, depth, middle.new_full((1,), -torch.inf), radius)
+    def around_ball(n: int, radius: float) -> "Boxes":
+        """The whole box, hardly larger than the ball."""
+        fraction, exponent = math.frexp(radius)
+        side = math.ldexp(math.ceil(fraction * 2**BITS), exponent - BITS)
+        middle, depth = torch.zeros(1, n, dtype=torch.float64), torch.zeros(1, dtype=torch.int64)
+        return Boxes(middle, middle + side, depth, middle.new_full((1,), -torch.inf), radius)
 
     def __len__(self) -> int:
         return len(self.middle)
@@ -50,8 +62,9 @@ class Boxes:
         return nearest <= self.radius * (1 + 1e-9)
 
     def least(self, linear: Tensor) -> Tensor:
-        """The least value of linear functions ``(b, m, 1 + n)`` or ``(m, 1 + n)`` on each box within the ball, from
-        below, ``(b, m)``.
+        """The least value of linear functions on each box within the ball, from below.
+
+        ``(b, m, 1 + n)`` or ``(m, 1 + n)`` to ``(b, m)``. The boxes meet the ball.
 
         k·t = (k − μ)·t + μ·t is at least what the first part is on the box and the second on the ball, for every μ.
         """
@@ -72,14 +85,14 @@ class Boxes:
         """
         low, high = self.sides
         squares = slopes.square()
-        s = least = self.radius / squares.sum(-1, keepdim=True).sqrt().clamp(min=1e-300)
+        s = least = (self.radius / squares.sum(-1, keepdim=True).sqrt()).clamp(max=HUGE)
         for _ in range(ROUNDS):
             t = -s * slopes
             clipped = t.clamp(low, high)
             is_free = t == clipped
             room = self.radius**2 - clipped.square().masked_fill_(is_free, 0.0).sum(-1, keepdim=True)
             free = (squares * is_free).sum(-1, keepdim=True)
-            s = torch.maximum((room.clamp_(min=0.0) / free.clamp_(min=1e-300)).sqrt_(), least)
+            s = torch.maximum((room.clamp_(min=0.0) / free.clamp_(min=1 / HUGE)).sqrt_().clamp_(max=HUGE), least)
         return slopes.clamp(-high / s, -low / s)
 
     def halves(self, influence: Tensor) -> "Boxes":

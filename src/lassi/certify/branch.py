@@ -142,7 +142,7 @@ def _into_ball(t: Tensor, radius: float) -> Tensor:
 
 def _branch(margins: Reduced, max_boxes: int, least_found: float) -> Decision:
     """Cut the boxes with the lowest bounds in two until none is left, a counterexample shows, or the budget ends."""
-    left = Boxes.around_ball(margins.out.new_zeros(1, margins.n), margins.radius)
+    left = Boxes.around_ball(margins.n, margins.radius)
     influence, at_once = _influence(margins), _boxes_at_once(margins)
     done, proven = 1, math.inf
     while len(left):
@@ -166,14 +166,15 @@ def _branch(margins: Reduced, max_boxes: int, least_found: float) -> Decision:
 
 
 def _boxes_at_once(margins: Reduced) -> int:
-    """As many as stay in the cache."""
+    """How many are cut in one go: the more, the larger the arrays, the fewer, the more often small ones."""
     largest = max([block.maps.numel() for block in margins.blocks] + [margins.out.numel()])
     return max(1, min(256, WORK // max(1, largest)))
 
 
 def _influence(margins: Reduced) -> Tensor:
-    """How much each coefficient moves the inputs of unstable ReLUs, ``(n,)``."""
-    return sum((block.maps[:, 1 : 1 + margins.n].abs().sum(0) for block in margins.blocks), margins.out.new_zeros(()))
+    """How much each coefficient moves the inputs of unstable ReLUs, not by way of others, ``(n,)``."""
+    direct = (block.maps[:, 1 : 1 + margins.n].abs().sum(0) for block in margins.blocks)
+    return sum(direct, margins.out.new_zeros(margins.n))
 
 
 def box_bounds(margins: Reduced, boxes: Boxes) -> Tensor:

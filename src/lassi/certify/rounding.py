@@ -98,9 +98,9 @@ class Errors:
 
         Args:
             knots: over how many pieces of a polyline numbers were added up.
-            directions: n. On boxes Σ|kᵢ − μᵢ| R + ‖μ‖ R is summed up in place of ‖k‖ R, with μᵢ up to ‖k‖: at most
-                3n times as much.
+            directions: n. On boxes that meet the ball Σ|kᵢ − μᵢ| R + ‖μ‖ R is summed up in place of ‖k‖ R, with μᵢ up
+                to ‖k‖: at most 3n times as much. And their edges may be off by 24 roundings, which moves Σ|kᵢ| R.
         """
-        of_t = 3 * directions * (directions + 4)
+        of_t = 3 * directions * (directions + 4) + 24 * directions
         terms = sum(self._fan_ins[:layer]) + ROOM * layer + 4 * knots + of_t
         return 2.0**layer * gamma(terms) * path_sums
