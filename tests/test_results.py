@@ -95,7 +95,7 @@ CERTIFICATES = (RESULTS / "certificates.md").read_text()
 
 
 def test_certificates_on_shapes_are_as_the_run_wrote_and_reach_their_bars() -> None:
-    shares, truths = {}, {}
+    shares, truths, exact = {}, {}, {}
     for cell in printed("certificates-shapes.json")["cells"]:
         found = cell["figures"]["certificates"]
         shown = [f"{of['certified']} of {of['people']}" for of in found.values()]
@@ -105,9 +105,15 @@ def test_certificates_on_shapes_are_as_the_run_wrote_and_reach_their_bars() -> N
         assert row in CERTIFICATES
         shares[cell["directions"], cell["method"]] = found["smoothed-modular"]["certified_share"]["share"]
         truths[cell["directions"], cell["method"]] = truth["unfair"] / truth["scenes"]
+        exact[cell["directions"], cell["method"]] = found["exact-joint"]
     assert shares["pairs", "naive"] <= 0.05
     assert shares["pairs", "lassi"] >= 0.80
     assert truths["pairs", "lassi"] <= 0.05
+    searched = exact["pairs", "dataaug"]
+    assert f"refutes {searched['counterexample']}; a search over at most 4,096 boxes" in CERTIFICATES
+    assert f"proves {searched['certified']} of the others" in CERTIFICATES
+    assert f"leaves {searched['undecided']} undecided" in CERTIFICATES
+    assert [exact["pairs", model]["undecided"] for model in ("naive", "lassi")] == [0, 0]
 
 
 def test_certificates_on_faces_are_as_the_run_wrote_and_reach_their_bars() -> None:
