@@ -103,7 +103,7 @@ class Boxes:
         """
         n = self.middle.shape[1]
         lower, upper = self[torch.arange(len(self)).repeat_interleave(n)]._cut(torch.arange(n).repeat(len(self)))
-        room = (lower._room(influence) + upper._room(influence)).view(-1, n)
+        room = lower.and_(upper)._room(influence).view(2, -1, n).sum(0)
         is_turn = (self.depth % LONGEST_EVERY == LONGEST_EVERY - 1)[:, None]
         lower, upper = self._cut(torch.where(is_turn, self.half, -room).argmax(1))
         both = lower.and_(upper)
@@ -119,6 +119,5 @@ class Boxes:
 
     def _room(self, slopes: Tensor) -> Tensor:
         """How far a function with some slopes ``(n,)`` ranges on each box within the ball, ``(b,)``; 0 outside it."""
-        linear = torch.cat([slopes.new_zeros(1), slopes])[None]
-        room = -(self.least(linear) + self.least(-linear))[:, 0]
-        return torch.where(self.meets_ball, room, 0.0)
+        linear = torch.cat([slopes.new_zeros(2, 1), torch.stack([slopes, -slopes])], 1)
+        return torch.where(self.meets_ball, -self.least(linear).sum(1), 0.0)

@@ -182,9 +182,10 @@ def box_bounds(margins: Reduced, boxes: Boxes) -> Tensor:
     ranges: list[tuple[Tensor, Tensor]] = []
     for number, block in enumerate(margins.blocks):
         before = margins.blocks[:number]
-        low = boxes.least(lower_bounds(block.maps, before, ranges))
-        high = -boxes.least(lower_bounds(-block.maps, before, ranges))
-        ranges.append((torch.maximum(low - block.error, block.low), torch.minimum(high + block.error, block.high)))
+        linear = lower_bounds(block.inputs_and_negatives, before, ranges)
+        low, minus_high = boxes.least(linear).chunk(2, dim=-1)
+        low, high = low - block.error, -minus_high + block.error
+        ranges.append((torch.maximum(low, block.low), torch.minimum(high, block.high)))
     return (boxes.least(lower_bounds(margins.out, margins.blocks, ranges)) - margins.error).amin(1)
 
 

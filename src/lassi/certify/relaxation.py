@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -23,6 +24,11 @@ class Block:
     low: Tensor
     high: Tensor
     error: Tensor
+
+    @cached_property
+    def inputs_and_negatives(self) -> Tensor:
+        """The maps, and the maps of the negatives, ``(2u, f)``: what bounds both from below bounds the inputs."""
+        return torch.cat([self.maps, -self.maps])
 
 
 def lower_bounds(rows: Tensor, blocks: Sequence[Block], ranges: Sequence[tuple[Tensor, Tensor]]) -> Tensor:

@@ -9,13 +9,13 @@ from lassi.cli.command import Json, Threads, command, print_json, print_summarie
 
 # The recipe `shapes`, with less of everything, so that it takes some minutes.
 LESS = (
-    "data.scenes=50",
+    "data.scenes=40",
     "flow.train.steps=800",
     "representation.epochs=8",
     "certify.n=2000",
     "certify.n0=2000",
     "certify.n_rs=10000",
-    "certify.max_boxes=128",
+    "certify.max_boxes=64",
 )
 
 INTRODUCTION = """A world of shapes is drawn here. A classifier is to tell the hue of an object, whatever the side
