@@ -9,7 +9,7 @@ from lassi.cli.command import Json, Threads, command, print_json, print_summarie
 
 # The recipe `shapes`, with less of everything, so that it takes some minutes.
 LESS = (
-    "data.scenes=40",
+    "data.scenes=50",
     "flow.train.steps=800",
     "representation.epochs=8",
     "certify.n=2000",
