@@ -40,6 +40,12 @@ def random_set(seed: int, n: int = 1, q: int = 20, radius: float = 1.0, length: 
     return SimilaritySet(length * directions / directions.norm(dim=0), radius)
 
 
+def in_ball(n: int, radius: float, count: int = 4000) -> Tensor:
+    """Points in the ball, and as many on its rim."""
+    inside = SimilaritySet(torch.eye(n), radius).uniform(count, stream=Stream(0, "test/ball")).double()
+    return torch.cat([inside, radius * inside / inside.norm(dim=1, keepdim=True)])
+
+
 def classes_at(model: Model, z: Tensor, similar: SimilaritySet, t: Tensor) -> Tensor:
     """By the unfolded networks, in float64: ``(B, N)`` for coefficients ``(N, n)``."""
     r, c = model.representation.double(), model.classifier.double()

@@ -5,7 +5,6 @@ import itertools
 import pytest
 import torch
 
-from lassi.base.streams import Stream
 from lassi.certify.boxes import Boxes
 from lassi.certify.branch import box_bounds, certify_balls, largest_radius
 from lassi.certify.certificate import Outcome
@@ -13,15 +12,9 @@ from lassi.certify.exact import certify_segments
 from lassi.certify.model import margins_of
 from lassi.certify.relaxation import least_on_ball, lower_bounds
 from lassi.similarity.sets import SimilaritySet
-from networks import classes_at, random_model, random_people, random_set
+from networks import classes_at, in_ball, random_model, random_people, random_set
 
 SHAPES = [(12,), (32, 24, 12), (24, 24, 24, 12)]
-
-
-def in_ball(n: int, radius: float, count: int = 4000) -> torch.Tensor:
-    ball = SimilaritySet(torch.eye(n), radius)
-    inside = ball.uniform(count, stream=Stream(0, "test/ball")).double()
-    return torch.cat([inside, radius * inside / inside.norm(dim=1, keepdim=True)])
 
 
 @pytest.mark.parametrize("widths", SHAPES, ids=str)

@@ -8,7 +8,7 @@ from PIL import Image, ImageOps
 from lassi.base.errors import UserError
 from lassi.data.dataset import Images
 
-REMEDY = "Replace the file, or take its row out of the annotation file."
+OF_DATASET = "Replace the file, or take its row out of the annotation file."
 
 
 def decode(path: Path, size: int, *, called: str | None = None) -> Images:
@@ -17,15 +17,15 @@ def decode(path: Path, size: int, *, called: str | None = None) -> Images:
     Resized with Pillow's bilinear filter, which is antialiased.
 
     Args:
-        called: what a message calls the file, such as ``"000017.jpg (row 17)"``.
+        called: what a message calls the file of a dataset, such as ``"000017.jpg (row 17)"``.
     """
-    name = called or path.name
+    name, remedy = (called, OF_DATASET) if called else (path.name, "Choose another picture.")
     try:
         with Image.open(path) as image:
             image.load()
             mode, picture = image.mode, _upright(image).convert("RGB")
     except Exception as error:  # a damaged file makes Pillow raise nearly anything
-        raise UserError(f"{name}: the picture cannot be read ({error}).", hint=REMEDY) from error
+        raise UserError(f"{name}: the picture cannot be read ({error}).", hint=remedy) from error
     if mode[0] in "IF":  # Pillow would clip these, not scale them
         raise UserError(f"{name}: the picture has more than 8 bits a channel.", hint="Save it with 8 bits.")
     if min(picture.size) < size:
