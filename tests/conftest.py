@@ -16,7 +16,7 @@ import pytest
 from lassi.base.files import HashedFile, refusals_told
 
 if TYPE_CHECKING:
-    from lassi.study.run import Run
+    from lassi.run.run import Run
 
 REPOSITORY = Path(__file__).parent.parent
 FACES = Path(os.environ.get("LASSI_FACES", REPOSITORY.parent / "shared/data/faces.tar"))
@@ -76,9 +76,9 @@ def tiny_recipe() -> Path:
 @pytest.fixture(scope="session")
 def tiny_run(tiny_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> "Run":
     """A run of every stage on a tiny world, made once a worker."""
-    from lassi.study.recipe import load_recipe
-    from lassi.study.run import Run
-    from lassi.study.stages import run_recipe
+    from lassi.pipeline.stages import run_recipe
+    from lassi.recipe.recipe import load_recipe
+    from lassi.run.run import Run
 
     folder = tmp_path_factory.mktemp("runs") / "tiny"
     run_recipe(load_recipe(str(tiny_recipe)), folder, threads=1)

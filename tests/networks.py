@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from lassi.base.streams import Stream
-from lassi.certify.model import Model
+from lassi.certify.along.model import Model
 from lassi.consumer.classifier import Classifier
 from lassi.representation.network import Representation
 from lassi.similarity.sets import SimilaritySet

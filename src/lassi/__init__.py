@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from lassi.consumer.classifier import Classifier
     from lassi.data.registry import open_dataset
     from lassi.flow.glow import Glow
+    from lassi.pipeline.stages import run_recipe
+    from lassi.recipe.recipe import Recipe
+    from lassi.report.report import write_report
     from lassi.representation.network import Representation
     from lassi.similarity.attributes import attribute_directions
     from lassi.similarity.sets import SimilaritySet
-    from lassi.study.recipe import Recipe
-    from lassi.study.report import write_report
-    from lassi.study.stages import run_recipe
 
 __all__ = [
     "Certificate",
@@ -45,11 +45,11 @@ _HOMES = {
     "SimilaritySet": "lassi.similarity.sets",
     "attribute_directions": "lassi.similarity.attributes",
     "Glow": "lassi.flow.glow",
-    "Recipe": "lassi.study.recipe",
+    "Recipe": "lassi.recipe.recipe",
     "UserError": "lassi.base.errors",
     "open_dataset": "lassi.data.registry",
-    "run_recipe": "lassi.study.stages",
-    "write_report": "lassi.study.report",
+    "run_recipe": "lassi.pipeline.stages",
+    "write_report": "lassi.report.report",
 }
 
 

@@ -5,9 +5,9 @@ import torch
 
 from lassi.base.streams import Stream
 from lassi.bench.plain_certify import PlainSettings, plain_joint, plain_modular
-from lassi.certify.joint import certify_joint
-from lassi.certify.modular import certify_modular
-from lassi.certify.settings import CentreSmoothing, ClassSmoothing
+from lassi.certify.smoothed.joint import certify_joint
+from lassi.certify.smoothed.modular import certify_modular
+from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from networks import random_model, random_people, random_set
 
 

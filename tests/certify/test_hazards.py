@@ -8,19 +8,19 @@ import torch
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
-from lassi.certify.branch import decide
-from lassi.certify.centre import draw_noise, smoothed_centre
+from lassi.certify.along.model import Model
+from lassi.certify.along.polyline import Polyline, with_kinks
+from lassi.certify.along.reduced import Reduced
 from lassi.certify.certificate import METHODS, Outcome
-from lassi.certify.classes import exact_radius, predicted_class, smoothed_class, sure_classes
-from lassi.certify.exact import certify_segments
+from lassi.certify.exact.balls import decide
+from lassi.certify.exact.segments import certify_segments
 from lassi.certify.fair_model import FairModel
-from lassi.certify.joint import certify_black_box, certify_joint
-from lassi.certify.model import Model
-from lassi.certify.modular import certify_modular
 from lassi.certify.people import Certification, certify_some
-from lassi.certify.polyline import Polyline, with_kinks
-from lassi.certify.reduced import Reduced
-from lassi.certify.settings import CentreSmoothing, ClassSmoothing
+from lassi.certify.smoothed.centre import draw_noise, smoothed_centre
+from lassi.certify.smoothed.classes import exact_radius, predicted_class, smoothed_class, sure_classes
+from lassi.certify.smoothed.joint import certify_black_box, certify_joint
+from lassi.certify.smoothed.modular import certify_modular
+from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from lassi.consumer.classifier import from_linear
 from lassi.flow.protocol import IdentityFlow
 from lassi.representation.network import Representation

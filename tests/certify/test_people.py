@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from lassi.base.errors import UserError
-from lassi.certify.attack import attack_people
 from lassi.certify.certificate import METHODS, Outcome
-from lassi.certify.exact import certify_segments
+from lassi.certify.exact.attack import attack_people
+from lassi.certify.exact.segments import certify_segments
 from lassi.certify.people import (
     CertificateFile,
     Certification,

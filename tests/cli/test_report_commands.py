@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from lassi.study.run import Run
+from lassi.run.run import Run
 
 
 def test_a_report_is_written_where_it_is_asked_for(lassi, tiny_run: Run, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.bench.plain_glow import PlainGlow
 from lassi.flow.glow import Glow, GlowSettings
+from lassi.flow.imported import convert_glow
 from lassi.flow.layers import ZeroConv
-from lassi.flow.published import convert_glow
 
 
 def shaken(glow: Glow, amount: float = 0.05, seed: int = 0) -> Glow:

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from lassi.data.latents import latents
 from lassi.data.shapes import Shapes
+from lassi.flow.latents import latents
 from lassi.flow.protocol import Flow, IdentityFlow
 
 

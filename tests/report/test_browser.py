@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from lassi.study.report import write_report
-from lassi.study.run import Run
+from lassi.report.report import write_report
+from lassi.run.run import Run
 from reading import look_around, opened, serious
 
 CHROMIUM = shutil.which("chromium")

@@ -7,14 +7,14 @@ import pytest
 
 from lassi.base.artefact import Artefact
 from lassi.certify.certificate import METHODS as CERTIFICATE_METHODS
+from lassi.recipe.tables import MethodsTable
+from lassi.report.document import document_of
 from lassi.report.page import at_least, embedded, percent, render, words
+from lassi.report.report import results_in
 from lassi.report.svg import Axis, Chart, linear, logarithmic
 from lassi.report.words import CERTIFICATES, DIRECTIONS, MODELS, NAMES, glossary
+from lassi.run.run import Run
 from lassi.similarity.attributes import METHODS as DIRECTION_METHODS
-from lassi.study.document import document_of
-from lassi.study.report import results_in
-from lassi.study.run import Run
-from lassi.study.tables import MethodsTable
 
 HOSTILE = "<script>alert('x')</script>"
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from lassi.base.streams import Stream
 from lassi.base.train import TrainSettings, train
-from lassi.data.latents import Labelled
+from lassi.flow.latents import Labelled
 from lassi.representation.network import WIDTHS, Representation
 from lassi.representation.objective import Objective, Producer
 from lassi.representation.train import Production, ProducerTrainee

@@ -9,7 +9,7 @@ import torch
 from lassi.base.artefact import Artefact
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
-from lassi.data.latents import Labelled
+from lassi.flow.latents import Labelled
 from lassi.representation.objective import Objective
 from lassi.representation.train import Production, load_representation, represent, train_representation
 from lassi.similarity.sets import SimilaritySet

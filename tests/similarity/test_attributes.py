@@ -8,7 +8,7 @@ import torch
 
 from lassi.base.errors import UserError
 from lassi.data.dataset import Attribute, Dataset, Images, Integers
-from lassi.data.latents import Latents, latents
+from lassi.flow.latents import Latents, latents
 from lassi.similarity.attributes import attribute_directions, load_directions
 
 Q = 12

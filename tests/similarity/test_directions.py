@@ -6,7 +6,7 @@ import torch
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
-from lassi.data.latents import Labelled
+from lassi.flow.latents import Labelled
 from lassi.similarity.directions import (
     Hyperplane,
     class_moments,

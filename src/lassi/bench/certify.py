@@ -11,13 +11,13 @@ from lassi.base.progress import Progress
 from lassi.base.streams import Stream
 from lassi.bench.measure import Row
 from lassi.bench.plain_certify import PlainSettings, plain_joint, plain_modular
-from lassi.certify.branch import certify_balls
+from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
-from lassi.certify.exact import certify_segments
-from lassi.certify.joint import certify_joint
-from lassi.certify.model import Model
-from lassi.certify.modular import certify_modular
-from lassi.certify.settings import CentreSmoothing, ClassSmoothing
+from lassi.certify.exact.balls import certify_balls
+from lassi.certify.exact.segments import certify_segments
+from lassi.certify.smoothed.joint import certify_joint
+from lassi.certify.smoothed.modular import certify_modular
+from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from lassi.consumer.classifier import Classifier, from_linear
 from lassi.representation.network import WIDTHS, Representation
 from lassi.representation.objective import Objective, Producer

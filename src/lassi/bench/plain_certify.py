@@ -12,7 +12,7 @@ import torch
 from scipy.stats import norm
 from torch import Tensor
 
-from lassi.certify.stats import lower_bound
+from lassi.certify.smoothed.statistics import lower_bound
 from lassi.consumer.classifier import Classifier
 from lassi.representation.network import Representation
 

@@ -11,12 +11,12 @@ from torch import Tensor
 from lassi.base.artefact import Artefact, Identity, array_hash, new_artefact
 from lassi.base.errors import UserError, unknown
 from lassi.base.modules import tensors_hash
+from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
-from lassi.certify.confirm import moved_by
-from lassi.certify.joint import predict_joint
-from lassi.certify.model import Model
-from lassi.certify.modular import predict_modular
+from lassi.certify.exact.confirm import moved_by
 from lassi.certify.people import Certification, certify_some, default_method
+from lassi.certify.smoothed.joint import predict_joint
+from lassi.certify.smoothed.modular import predict_modular
 from lassi.consumer.classifier import Classifier, load_classifier, save_classifier
 from lassi.consumer.foreign import as_classifier
 from lassi.data.preprocess import quantise

@@ -16,15 +16,15 @@ from lassi.base.errors import UserError, unknown
 from lassi.base.files import refusals_told
 from lassi.base.progress import SILENT, Progress
 from lassi.base.threads import one_thread_each
-from lassi.certify.branch import MAX_BOXES, certify_balls, largest_radius
+from lassi.certify.along.model import Model
 from lassi.certify.certificate import METHODS, Certificate
-from lassi.certify.exact import certify_segments
-from lassi.certify.joint import certify_joint
-from lassi.certify.model import Model
-from lassi.certify.modular import Producers, certify_modular
-from lassi.certify.published_radius import certify_published
-from lassi.certify.settings import CentreSmoothing, ClassSmoothing
-from lassi.certify.stats import Budget
+from lassi.certify.exact.balls import MAX_BOXES, certify_balls, largest_radius
+from lassi.certify.exact.modular import certify_published
+from lassi.certify.exact.segments import certify_segments
+from lassi.certify.smoothed.joint import certify_joint
+from lassi.certify.smoothed.modular import Producers, certify_modular
+from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
+from lassi.certify.smoothed.statistics import Budget
 from lassi.similarity.sets import SimilaritySet
 
 CHUNK = 16  # people at a time

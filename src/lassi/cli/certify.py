@@ -8,7 +8,7 @@ import typer
 from lassi.cli.command import Json, Threads, command, print_json, print_table, tell
 
 if TYPE_CHECKING:
-    from lassi.study.audit_run import Auditor
+    from lassi.run.auditor import Auditor
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 ModelName = Annotated[
@@ -77,7 +77,7 @@ def certify(
     from lassi.base.progress import for_stream
     from lassi.certify.certificate import METHODS
     from lassi.certify.people import default_method
-    from lassi.study.certificates import counted
+    from lassi.run.certificates import counted
 
     auditor = _auditor(run, model, task, sensitive, kind, radius, sigma_rs, changes, threads)
     chosen = method or default_method(auditor.similar)
@@ -159,7 +159,7 @@ def attack(
     from dataclasses import asdict
 
     from lassi.base.progress import for_stream
-    from lassi.certify.attack import WAYS
+    from lassi.certify.exact.attack import WAYS
 
     auditor = _auditor(run, model, task, sensitive, kind, radius, None, None, threads)
     step = auditor.run.recipe.data.every if every is None and split == "test" else every or 1
@@ -194,9 +194,9 @@ def _auditor(
 ) -> "Auditor":
     from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
-    from lassi.study.audit_run import Auditor
-    from lassi.study.pick import pick_cell
-    from lassi.study.run import Run
+    from lassi.run.auditor import Auditor
+    from lassi.run.pick import pick_cell
+    from lassi.run.run import Run
 
     use_threads(threads)
     opened = Run.open(run, threads=threads, progress=for_stream())

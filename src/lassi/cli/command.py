@@ -16,7 +16,7 @@ import typer
 from lassi.base.errors import UserError
 
 if TYPE_CHECKING:
-    from lassi.study.summary import Summary
+    from lassi.results.summary import Summary
 
 WIDTH_IN_FILES = 140  # columns of a table that goes elsewhere than to a terminal
 DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130

@@ -41,11 +41,11 @@ def demo(
     on. Examples: lassi demo · lassi demo --quick --out /tmp/demo
     """
     from lassi.base.progress import for_stream
-    from lassi.study.recipe import load_recipe
-    from lassi.study.report import results_in
-    from lassi.study.run import Run
-    from lassi.study.stages import run_recipe
-    from lassi.study.summary import summaries
+    from lassi.pipeline.stages import run_recipe
+    from lassi.recipe.recipe import load_recipe
+    from lassi.report.report import results_in
+    from lassi.results.summary import summaries
+    from lassi.run.run import Run
 
     folder = out or Path("runs") / ("demo-quick" if quick else "demo")
     recipe = load_recipe("shapes-quick") if quick else load_recipe("shapes", LESS)

@@ -9,7 +9,7 @@ import typer
 from lassi.cli.command import Json, Seed, Threads, command, print_json, print_table
 
 if TYPE_CHECKING:
-    from lassi.study.compare import About
+    from lassi.results.directions import About
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 Attributes = Annotated[
@@ -47,9 +47,9 @@ def directions(
     from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.data.factors import ORIENTATION
-    from lassi.study.compare import about, chosen_directions, comparison
-    from lassi.study.run import Run
-    from lassi.study.truth import truth_figures
+    from lassi.results.directions import about, chosen_directions, comparison
+    from lassi.results.truth import truth_figures
+    from lassi.run.run import Run
 
     use_threads(threads)
     opened = Run.open(run, threads=threads, progress=for_stream())
@@ -131,8 +131,8 @@ def show(
     from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.data.sheet import save_sheet
-    from lassi.study.run import Run
-    from lassi.study.show import draw_sheet
+    from lassi.report.sheets import draw_sheet
+    from lassi.run.run import Run
 
     use_threads(threads)
     opened = Run.open(run, threads=threads, progress=for_stream())

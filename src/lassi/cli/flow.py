@@ -65,7 +65,7 @@ def check(
     from lassi.base.threads import use_threads
     from lassi.flow.check import checked, read_displacements
     from lassi.flow.store import flow_folder, load_glow
-    from lassi.study.run import pictures_of
+    from lassi.run.run import pictures_of
 
     use_threads(threads)
     folder = flow_folder(run)

@@ -31,7 +31,7 @@ def glow(
     from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.flow.check import check_flow, checked, drawn_to_check
-    from lassi.flow.published import read_glow
+    from lassi.flow.imported import read_glow
     from lassi.flow.store import save_glow
 
     use_threads(threads)
@@ -69,7 +69,7 @@ def vectors(
     """
     from lassi.base.artefact import Artefact
     from lassi.flow.store import flow_folder, load_glow
-    from lassi.similarity.published import read_vectors, save_vectors
+    from lassi.similarity.imported import read_vectors, save_vectors
 
     folder = flow_folder(flow)
     found = read_vectors(files, load_glow(folder).latent_shapes)
@@ -88,7 +88,7 @@ def representation(
     Keys: encoder.mlp.N.* (Linear and BatchNorm by turns) and output_layer.running_{mean,var}.
     Example: lassi import representation encoder.pth --out runs/celeba/r
     """
-    from lassi.representation.published import read_representation
+    from lassi.representation.imported import read_representation
     from lassi.representation.train import save_representation
 
     found = read_representation(file)
@@ -107,7 +107,7 @@ def classifier(
     Keys: proj.weight and proj.bias. Example: lassi import classifier classifier.pth --out runs/celeba/c
     """
     from lassi.consumer.classifier import save_classifier
-    from lassi.consumer.published import read_classifier
+    from lassi.consumer.imported import read_classifier
 
     found = read_classifier(file)
     save_classifier(found, out)

@@ -26,7 +26,7 @@ def report(
     runs/shapes --out shapes.html
     """
     from lassi.base.progress import for_stream
-    from lassi.study.report import write_report
+    from lassi.report.report import write_report
 
     path = write_report(run, out, progress=for_stream())
     if as_json:
@@ -47,7 +47,7 @@ def runs(
     Examples: lassi runs · lassi runs runs/shapes runs/celeba-32
     """
     from lassi.base.errors import UserError
-    from lassi.study.overview import beside, overview
+    from lassi.results.overview import beside, overview
 
     if not chosen:
         listed = overview(root)

@@ -29,8 +29,8 @@ def run(
     run celeba-32 --set data.root=~/celeba
     """
     from lassi.base.progress import for_stream
-    from lassi.study.recipe import load_recipe
-    from lassi.study.stages import run_recipe
+    from lassi.pipeline.stages import run_recipe
+    from lassi.recipe.recipe import load_recipe
 
     settings = load_recipe(recipe, changes or ())
     out = out or Path("runs") / Path(recipe).stem

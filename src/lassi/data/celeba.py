@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from lassi.base.errors import UserError
+from lassi.data.annotation_files import is_number, read_text
 from lassi.data.dataset import Attribute, Integers
 from lassi.data.pictures import Annotations, PictureFiles, existing_folder
-from lassi.data.tables import is_number, read_text
 
 PICTURES = "img_align_celeba"
 ATTRIBUTES = "list_attr_celeba.txt"

@@ -14,9 +14,9 @@ import numpy as np
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
+from lassi.data.annotation_files import labels_of, read_csv, read_split
 from lassi.data.dataset import Attribute, Integers
 from lassi.data.pictures import Annotations, PictureFiles, existing_folder
-from lassi.data.tables import labels_of, read_csv, read_split
 
 COLUMNS = ("file", "age", "gender", "race")
 AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")

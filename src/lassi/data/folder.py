@@ -12,9 +12,9 @@ import numpy as np
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
+from lassi.data.annotation_files import labels_of, read_csv
 from lassi.data.dataset import Attribute, Integers
 from lassi.data.pictures import Annotations, PictureFiles, existing_folder
-from lassi.data.tables import labels_of, read_csv
 
 LABELS = "labels.csv"
 SPLITS = ("train", "valid", "test")

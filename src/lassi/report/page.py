@@ -21,7 +21,7 @@ Places = Mapping[str, int]
 
 
 def render(document: Figures) -> str:
-    """The page of a document, as :func:`lassi.study.document.document_of` makes it."""
+    """The page of a document, as :func:`lassi.report.document.document_of` makes it."""
     script, style = _text("page.js"), _text("style.css")
     places = places_of(document)
     charts = [charts_of(question, places) for question in document["questions"]]

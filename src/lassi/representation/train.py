@@ -20,7 +20,7 @@ from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.base.train import TrainSettings, checkpoint_folder, train
 from lassi.data.dataset import Integers
-from lassi.data.latents import Labelled
+from lassi.flow.latents import Labelled
 from lassi.representation.network import WIDTHS, Representation
 from lassi.representation.objective import Objective, Producer
 from lassi.similarity.sets import SimilaritySet

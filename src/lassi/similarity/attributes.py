@@ -14,7 +14,7 @@ from lassi.base.errors import UserError, unknown
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.data.dataset import Dataset, Integers
-from lassi.data.latents import Latents
+from lassi.flow.latents import Latents
 from lassi.similarity.directions import (
     CHUNK,
     Hyperplane,

@@ -21,7 +21,7 @@ from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.base.train import TrainSettings, train
 from lassi.data.dataset import Integers
-from lassi.data.latents import Labelled
+from lassi.flow.latents import Labelled
 
 CHUNK = 4096
 EPOCHS, BATCH, RATE = 3, 512, 1e-3  # of the logistic regressions, as in the paper's program

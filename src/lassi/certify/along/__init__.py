@@ -1,0 +1,1 @@
+"""A network along a person's similarity set."""

@@ -1,0 +1,78 @@
+"""Outputs of a network at Gaussian coefficients of one person, for several directions.
+
+Draws are taken shell by shell: on a smaller ball more of the network is stable, and most draws are in small balls.
+Those beyond the largest go through the whole network, as do all where little is stable.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from scipy.stats import chi
+from torch import Tensor
+
+from lassi.base.engine import chunks
+from lassi.certify.along.reduced import Displacement, Reducer, Sets
+
+SHARES = (0.4, 0.75, 0.95, 0.999)  # of the draws that are in each ball
+WORTH = 0.8  # of the whole network's multiplications, at most; else reducing it costs more than it saves
+FARTHEST = 30.0  # σ beyond the root of twice the number of directions; no draw is farther
+CHUNK = 1024  # draws at a time, such that they stay in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Shells:
+    """One person's network on balls of rising radius.
+
+    Args:
+        radii: of the balls.
+        networks: on each, as displacements; one more for what lies beyond.
+        base: the output at t = 0, ``(k,)``.
+        error: the largest rounding error of an output in float64, ``(k,)``.
+    """
+
+    radii: Sequence[float]
+    networks: Sequence[Displacement]
+    base: Tensor
+    error: Tensor
+
+    def moves(self, t: Tensor) -> Tensor:
+        """How the outputs at coefficients ``(N, n)`` differ from the base, ``(N, k)``, float64 both."""
+        out = torch.empty(len(t), len(self.base), dtype=torch.float64)
+        which = torch.bucketize(t.norm(dim=1), torch.tensor(self.radii, dtype=torch.float64))
+        for shell, network in enumerate(self.networks):
+            rows = (which == shell).nonzero()[:, 0]
+            for part in chunks(len(rows), CHUNK):
+                some = rows[part.start : part.stop]
+                out.index_copy_(0, some, network(t.index_select(0, some)))
+        return out
+
+
+def shells_of(reducer: Reducer, z: Tensor, directions: Tensor, sigma: float) -> list[Shells]:
+    """The shells of people ``(B, q)`` for noise N(0, σ²) on coefficients along shared directions ``(q, n)``."""
+    n = directions.shape[-1]
+    sets = reducer.sets(z, directions)
+    plain = [Displacement.whole(sets.along.of(i)) for i in range(len(z))]
+    radii = [sigma * float(chi.ppf(share, n)) for share in SHARES]
+    reduced = _worthwhile(reducer, sets, radii, [network.cost for network in plain])
+    paths = reducer.errors.path_sums(sets.farthest(sigma * (FARTHEST + math.sqrt(2 * n))))
+    errors = reducer.errors.of_layer(len(reducer.maps.weights), paths[-1], directions=n)
+    return [
+        Shells(radii[: len(own)], [*own, whole], whole.base, error)
+        for own, whole, error in zip(reduced, plain, errors, strict=True)
+    ]
+
+
+def _worthwhile(reducer: Reducer, sets: Sets, radii: Sequence[float], costs: Sequence[int]) -> list[list[Displacement]]:
+    """Everybody's reduced networks on balls of rising radius, as long as these are much smaller than the whole one."""
+    found: list[list[Displacement]] = [[] for _ in costs]
+    people = list(range(len(costs)))
+    for radius in radii:
+        if not people:
+            break
+        networks = dict(zip(people, reducer.on_ball(sets.of(people), radius), strict=True))
+        people = [person for person, network in networks.items() if network.cost < WORTH * costs[person]]
+        for person in people:
+            found[person].append(networks[person].displacement)
+    return found

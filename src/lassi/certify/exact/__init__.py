@@ -1,0 +1,1 @@
+"""Exact certificates: segments, balls, counterexamples, attacks."""

@@ -1,0 +1,211 @@
+"""Exact joint certificates for several directions: linear bounds over the ball, then branch and bound over boxes.
+
+At the root every unstable ReLU is replaced by a line, and the margin's linear bound has its minimum over the ball in
+closed form. Where that does not decide, somebody who gets another class is looked for; then the ball is cut into boxes,
+on each of which fewer ReLUs are unstable and the lines are closer.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from lassi.base.streams import Stream
+from lassi.certify.along.model import Model, margins_of
+from lassi.certify.along.reduced import Reduced
+from lassi.certify.along.relaxation import least_on_ball, lower_bounds
+from lassi.certify.certificate import Certificate, Counterexample, Outcome
+from lassi.certify.exact.boxes import Boxes
+from lassi.certify.exact.confirm import confirmed
+from lassi.similarity.sets import SimilaritySet
+
+METHOD = "exact-joint"
+MAX_BOXES = 4096
+WORK = 2_000_000  # numbers in the largest array of a batch of boxes
+TRIED = 64  # points inside and on the ball that the attack begins with
+STEPS = 20  # of its gradient descent
+
+
+def certify_balls(
+    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, *, max_boxes: int = MAX_BOXES
+) -> list[Certificate]:
+    """Certificates of people ``(B, q)``, by their numbers, for any number of directions."""
+    dropped = model.joint_reducer.errors.carried(similar.dropped)
+    reduced = model.joint_reducer(z, similar.basis64, similar.radius)
+    networks = [replace(network, error=network.error + dropped) for network in reduced]
+    found = [
+        _certificate(model, person, similar.radius, network, max_boxes)
+        for person, network in zip(people, networks, strict=True)
+    ]
+    return confirmed(model, z, similar, found)
+
+
+def _certificate(model: Model, person: int, radius: float, logits: Reduced, max_boxes: int) -> Certificate:
+    own = logits(logits.out.new_zeros(1, logits.n))[0]
+    predicted = int(own.argmax())
+    margins = logits.then(margins_of(predicted, model.num_classes, own))
+    found = decide(margins, max_boxes=max_boxes)
+    example = None
+    if found.t is not None:
+        example = Counterexample(tuple(found.t.tolist()), int(logits(found.t[None])[0].argmax()))
+    figures = {"margin": found.margin, "slack": margins.error.max().item(), "boxes": found.boxes}
+    return Certificate(person, METHOD, found.outcome, predicted, radius, figures=figures, counterexample=example)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is known of the least margin over the ball.
+
+    Args:
+        margin: a bound from below where certified, else the least margin that was found.
+        boxes: on how many regions bounds were computed.
+        t: where the margin is negative, if that was found.
+    """
+
+    outcome: Outcome
+    margin: float
+    boxes: int
+    t: Tensor | None = None
+
+
+def decide(margins: Reduced, *, max_boxes: int = MAX_BOXES) -> Decision:
+    """Whether all margins of a reduced network are positive on its ball."""
+    slack = margins.error
+    if not (slack.isfinite().all() and margins.out.isfinite().all()):
+        return Decision(Outcome.UNDECIDED, 0.0, 0)  # numbers beyond the range of float64
+    linear = lower_bounds(margins.out, margins.blocks, [(block.low, block.high) for block in margins.blocks])
+    least = least_on_ball(linear, margins.radius) - slack
+    if (least > 0).all():
+        return Decision(Outcome.CERTIFIED, least.min().item(), 1)
+    if (margins(margins.out.new_zeros(1, margins.n))[0] <= slack).any():
+        return Decision(Outcome.UNDECIDED, least.min().item(), 1)  # the person's own class is within rounding
+    t, value = attack(margins, linear)
+    if value < 0:
+        return Decision(Outcome.COUNTEREXAMPLE, value, 1, t)
+    return _branch(margins, max_boxes, value)
+
+
+def attack(margins: Reduced, linear: Tensor) -> tuple[Tensor, float]:
+    """A point of the ball at which some margin is small, and the margin there plus its slack.
+
+    From random points, and those where the linear bounds are least, downhill along the gradient.
+    """
+    radius, n = margins.radius, margins.n
+    generator = Stream(0, "certify/attack").torch()
+    directions = torch.randn(2 * TRIED, n, generator=generator, dtype=torch.float64)
+    unit = directions / directions.norm(dim=1, keepdim=True).clamp(min=1e-300)
+    unit[:TRIED] *= torch.rand(TRIED, 1, generator=generator, dtype=torch.float64) ** (1 / n)
+    worst = -linear[:, 1:] / linear[:, 1:].norm(dim=1, keepdim=True).clamp(min=1e-300)
+    return descend(margins, radius * torch.cat([unit, worst]))
+
+
+def descend(margins: Reduced, t: Tensor) -> tuple[Tensor, float]:
+    """Downhill from the best of some points ``(N, n)``: a point of the ball, and its least margin plus the slack."""
+    radius = margins.radius
+    best_t, best = _least(margins, t)
+    rival = int((margins(best_t[None]) + margins.error).argmin())
+    step = radius / 4
+    for _ in range(STEPS):
+        if best < 0:
+            break
+        gradient = _gradient(margins, best_t, rival)
+        moved = _into_ball(best_t - step * gradient / gradient.norm().clamp(min=1e-300), radius)
+        t, value = _least(margins, moved[None])
+        if value < best:
+            best_t, best = t, value
+        else:
+            step /= 2
+    return best_t, best
+
+
+def _gradient(margins: Reduced, t: Tensor, rival: int) -> Tensor:
+    with torch.enable_grad():
+        point = t.clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(margins(point[None])[0, rival], point)
+    return gradient
+
+
+def _least(margins: Reduced, t: Tensor) -> tuple[Tensor, float]:
+    """The point among some ``(N, n)`` at which a margin is least, and that margin plus its slack."""
+    values = (margins(t) + margins.error).amin(1)
+    which = int(values.argmin())
+    return t[which], values[which].item()
+
+
+def _into_ball(t: Tensor, radius: float) -> Tensor:
+    """Points pulled onto the ball if they are outside, a little inside for rounding."""
+    norms = t.norm(dim=-1, keepdim=True)
+    return torch.where(norms > radius, t * (radius * (1 - 1e-12) / norms), t)
+
+
+def _branch(margins: Reduced, max_boxes: int, least_found: float) -> Decision:
+    """Cut the boxes with the lowest bounds in two until none is left, a counterexample shows, or the budget ends."""
+    left = Boxes.around_ball(margins.n, margins.radius)
+    influence, at_once = _influence(margins), _boxes_at_once(margins)
+    done, proven = 1, math.inf
+    while len(left):
+        some = min(at_once, (max_boxes - done) // 2)
+        if some < 1:
+            return Decision(Outcome.UNDECIDED, least_found, done)
+        order = left.bound.argsort(stable=True)
+        halves, left = left[order[:some]].halves(influence), left[order[some:]]
+        if not len(halves):
+            continue
+        done += len(halves)
+        t, value = _least(margins, _into_ball(halves.middle, margins.radius))
+        if value < 0:
+            return Decision(Outcome.COUNTEREXAMPLE, value, done, t)
+        least_found = min(least_found, value)
+        halves = replace(halves, bound=box_bounds(margins, halves))
+        is_proven = halves.bound > 0  # which a NaN never is
+        proven = min([proven, *halves.bound[is_proven].tolist()])
+        left = left.and_(halves[~is_proven])
+    return Decision(Outcome.CERTIFIED, proven, done)
+
+
+def _boxes_at_once(margins: Reduced) -> int:
+    """How many are cut in one go: the more, the larger the arrays, the fewer, the more often small ones."""
+    largest = max([block.maps.numel() for block in margins.blocks] + [margins.out.numel()])
+    return max(1, min(256, WORK // max(1, largest)))
+
+
+def _influence(margins: Reduced) -> Tensor:
+    """How much each coefficient moves the inputs of unstable ReLUs, not by way of others, ``(n,)``."""
+    direct = (block.maps[:, 1 : 1 + margins.n].abs().sum(0) for block in margins.blocks)
+    return sum(direct, margins.out.new_zeros(margins.n))
+
+
+def box_bounds(margins: Reduced, boxes: Boxes) -> Tensor:
+    """The least margin on each box within the ball, from below, less its slack, ``(b,)``."""
+    ranges: list[tuple[Tensor, Tensor]] = []
+    for number, block in enumerate(margins.blocks):
+        before = margins.blocks[:number]
+        linear = lower_bounds(block.inputs_and_negatives, before, ranges)
+        low, minus_high = boxes.least(linear).chunk(2, dim=-1)
+        low, high = low - block.error, -minus_high + block.error
+        ranges.append((torch.maximum(low, block.low), torch.minimum(high, block.high)))
+    return (boxes.least(lower_bounds(margins.out, margins.blocks, ranges)) - margins.error).amin(1)
+
+
+def largest_radius(
+    model: Model, z: Tensor, similar: SimilaritySet, *, limit: float, steps: int = 12, max_boxes: int = MAX_BOXES
+) -> list[float]:
+    """For each person the largest ε, up to a limit, that bisection certifies; 0 where none is."""
+    found = []
+    for row in range(len(z)):
+        low, high = 0.0, limit
+        own = similar.directions if similar.is_shared else similar.directions[row : row + 1]
+        for step in range(steps):
+            radius = limit if step == 0 else (low + high) / 2
+            ball = SimilaritySet(own, radius)
+            (certificate,) = certify_balls(model, z[row : row + 1], [0], ball, max_boxes=max_boxes)
+            if certificate.is_certified:
+                low = radius
+                if step == 0:
+                    break
+            else:
+                high = radius
+        found.append(low)
+    return found

@@ -1,0 +1,67 @@
+"""Exact modular certificates: how far R moves similar people at most, against how far a linear C keeps its class.
+
+d_max is what a producer can publish without randomness: any linear classifier whose distance to its decision boundary
+exceeds it treats all similar people alike.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from lassi.base.errors import UserError
+from lassi.certify.along.model import Model
+from lassi.certify.along.polyline import Polyline
+from lassi.certify.along.reduced import Reduced
+from lassi.certify.along.relaxation import least_on_ball, lower_bounds
+from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.smoothed.classes import exact_radius
+from lassi.consumer.classifier import Classifier
+from lassi.similarity.sets import SimilaritySet
+
+METHOD = "exact-modular"
+
+
+def certify_published(model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet) -> list[Certificate]:
+    """Certificates of people ``(B, q)``, by their numbers."""
+    if not (isinstance(model.classifier, Classifier) and model.classifier.is_linear):
+        raise UserError(
+            "Exact modular certificates need a linear classifier.", hint="Choose exact-joint, or a linear classifier."
+        )
+    found = []
+    for person, (r, off, d_max) in zip(people, farthest(model, z, similar), strict=True):
+        radius, label = exact_radius(model.classifier, r, off)
+        outcome = Outcome.CERTIFIED if d_max < radius else Outcome.NOT_CERTIFIED
+        figures = {"d_max": d_max, "class_radius": radius}
+        found.append(Certificate(person, METHOD, outcome, label, similar.radius, figures=figures))
+    return found
+
+
+def farthest(model: Model, z: Tensor, similar: SimilaritySet) -> list[tuple[Tensor, Tensor, float]]:
+    """R(z) of each person, how far it may be off, and a bound of how far R moves similar people.
+
+    For one direction the bound is exact but for its slack.
+    """
+    if similar.rank == 1:
+        found = [_on_polyline(line) for line in model.tracer(z, similar.basis64, similar.radius)]
+        dropped = model.tracer.errors.carried(similar.dropped)
+    else:
+        found = [_on_ball(network) for network in model.reducer(z, similar.basis64, similar.radius)]
+        dropped = model.reducer.errors.carried(similar.dropped)
+    return [(r, off, d_max + dropped.norm().item()) for r, off, d_max in found]
+
+
+def _on_polyline(line: Polyline) -> tuple[Tensor, Tensor, float]:
+    """|g(t) − g(0)| is convex on a piece, so it is largest at a knot; rounding and misplaced kinks go on top."""
+    most = line.moves.norm(dim=1).max() * (1 + 1e-12)
+    return line.base, line.slack, (most + 2 * line.slack.norm()).item()
+
+
+def _on_ball(network: Reduced) -> tuple[Tensor, Tensor, float]:
+    """Each coordinate between two linear functions of t; the corner of the box that they leave."""
+    base = network(network.out.new_zeros(1, network.n))[0]
+    ranges = [(block.low, block.high) for block in network.blocks]
+    low = least_on_ball(lower_bounds(network.out, network.blocks, ranges), network.radius)
+    high = -least_on_ball(lower_bounds(-network.out, network.blocks, ranges), network.radius)
+    most = torch.maximum(high - base, base - low) + 2 * network.error
+    return base, network.error, most.norm().item() * (1 + 1e-12)

@@ -1,0 +1,1 @@
+"""Smoothed certificates: statistics, noise, centres, classes."""

@@ -1,0 +1,154 @@
+"""Randomised smoothing of a classifier around a representation, and of anything else that gives classes.
+
+For a linear classifier the noise on r is drawn as what it does to the logits: Gaussian, with covariance σ² W Wᵀ. Only
+differences of logits matter, so for K classes K − 1 numbers are drawn instead of k. (Cohen et al., 2019.)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.stats import binomtest
+from torch import Tensor
+
+from lassi.base.engine import chunks
+from lassi.base.streams import Stream
+from lassi.certify.along.rounding import ROOM, gamma
+from lassi.certify.smoothed.settings import ClassSmoothing
+from lassi.certify.smoothed.statistics import class_radius, lower_bound, upper_bound
+from lassi.consumer.classifier import Classifier
+from lassi.consumer.protocol import Consumer
+
+CHUNK = 16_384  # draws at a time
+LARGEST = 40.0  # no normal number is farther from 0
+
+Sampler = Callable[[int, Stream], Tensor]
+
+
+@dataclass(frozen=True)
+class SmoothedClass:
+    """A class and the radius within which the smoothed classifier keeps it; zero or less: it abstains.
+
+    Args:
+        p_a: the lower bound of the class's probability.
+        alpha: how often the bound fails.
+    """
+
+    label: int
+    p_a: float
+    radius: float
+    alpha: float
+
+    @property
+    def abstains(self) -> bool:
+        return self.p_a <= 0.5
+
+
+def noisy_classes(model: Consumer, r: Tensor, sigma: float) -> Sampler:
+    """Draws of the class of r + N(0, σ²), as counts of each class."""
+    if isinstance(model, Classifier) and model.is_linear:
+        return _linear(model, r, sigma)
+
+    def sample(count: int, stream: Stream) -> Tensor:
+        generator = stream.numpy()
+        totals = torch.zeros(model.num_classes, dtype=torch.int64)
+        for part in chunks(count, CHUNK):
+            noise = torch.from_numpy(generator.standard_normal((len(part), len(r)), np.float32)).to(r)
+            totals += torch.bincount(model.predict((r + sigma * noise).float()), minlength=model.num_classes)
+        return totals
+
+    return sample
+
+
+def _linear(model: Classifier, r: Tensor, sigma: float) -> Sampler:
+    weight, bias = model.linears[0].weight.double(), model.linears[0].bias.double()
+    steps, offsets = weight[1:] - weight[0], bias[1:] - bias[0]
+    differences = steps @ r.double() + offsets  # (K − 1,)
+    factor = (
+        torch.linalg.qr(steps.T, mode="r").R.T * sigma
+    )  # (K − 1, min(k, K − 1)); factor · factorᵀ = σ² steps stepsᵀ
+
+    path = steps.abs() @ r.double().abs() + bias[1:].abs() + bias[0].abs() + LARGEST * sigma * steps.norm(dim=1)
+    off = gamma(len(r) + ROOM) * path
+
+    def sample(count: int, stream: Stream) -> Tensor:
+        generator = stream.numpy()
+        totals = torch.zeros(model.num_classes, dtype=torch.int64)
+        for part in chunks(count, CHUNK):
+            noise = torch.from_numpy(generator.standard_normal((len(part), factor.shape[1])))
+            over = torch.addmm(differences, noise, factor.T)  # the first class's logit is 0
+            classes = sure_classes(torch.cat([over.new_zeros(len(over), 1), over], 1), off)
+            totals += torch.bincount(classes, minlength=model.num_classes + 1)[:-1]
+        return totals
+
+    return sample
+
+
+def sure_classes(logits: Tensor, off: Tensor) -> Tensor:
+    """Classes of logits ``(N, K)``, off by at most the largest of ``off``; where that may decide, K: nobody's."""
+    best = logits.max(1)
+    others = logits.scatter(1, best.indices[:, None], -torch.inf)
+    is_sure = best.values - others.amax(1) > 2 * off.max()
+    return torch.where(is_sure, best.indices, logits.shape[1])
+
+
+def smoothed_class(
+    sample: Sampler, settings: ClassSmoothing, *, stream: Stream, needed: float | None = None
+) -> SmoothedClass:
+    """The class of the smoothed classifier, with the bound of its probability by fresh draws.
+
+    Args:
+        needed: the radius that is asked for. Where the draws that choose the class show that it is out of reach, as few
+            again bound the probability; how many do is settled before they are drawn, so the bound holds.
+    """
+    chosen = sample(settings.samples0, stream.child("choose"))
+    label = int(chosen.argmax())
+    at_most = class_radius(upper_bound(int(chosen[label]), settings.samples0, settings.alpha), settings.sigma)
+    draws = settings.samples if needed is None or at_most > needed else min(settings.samples0, settings.samples)
+    count = int(sample(draws, stream.child("bound"))[label])
+    p_a = lower_bound(count, draws, settings.alpha)
+    radius = class_radius(p_a, settings.sigma) if p_a > 0.5 else 0.0
+    return SmoothedClass(label, p_a, radius, settings.alpha)
+
+
+def predicted_class(sample: Sampler, count: int, alpha: float, *, stream: Stream) -> int | None:
+    """The class of the smoothed classifier, wrong with probability at most alpha; None: it abstains."""
+    counts = sample(count, stream)
+    first, second = counts.topk(2).values.tolist()
+    second += count - int(counts.sum())  # what is nobody's may be the other's
+    if first <= second or binomtest(first, first + second, 0.5).pvalue > alpha:
+        return None
+    return int(counts.argmax())
+
+
+def linear_two_classes(model: Consumer, r: Tensor) -> SmoothedClass | None:
+    """For a linear classifier of two classes nothing is estimated: its smoothed radius is its distance to the plane."""
+    if not (isinstance(model, Classifier) and model.is_linear and model.num_classes == 2):
+        return None
+    margin, label = exact_radius(model, r)
+    return SmoothedClass(label, 1.0 if margin > 0 else 0.5, margin, 0.0)
+
+
+def exact_radius(model: Classifier, r: Tensor, off: Tensor | None = None) -> tuple[float, int]:
+    """The distance of r to where a linear classifier changes its class, from below, and the class.
+
+    Zero where rounding may hide which class it is.
+
+    Args:
+        off: how far each number of r may be from the true one, ``(k,)``.
+    """
+    weight, bias, r = model.linears[0].weight.double(), model.linears[0].bias.double(), r.double()
+    label = int((weight @ r + bias).argmax())
+    others = [k for k in range(len(bias)) if k != label]
+    normals, offsets = weight[label] - weight[others], bias[label] - bias[others]
+    path = normals.abs() @ r.abs() + bias[label].abs() + bias[others].abs()
+    margins = normals @ r + offsets - gamma(len(r) + ROOM) * path
+    if off is not None:
+        margins = margins - normals.abs() @ off
+    lengths = normals.norm(dim=1) * (1 + 1e-12)
+    distances = torch.where(
+        lengths > 0, margins / lengths.clamp(min=torch.finfo(torch.float64).tiny), margins * torch.inf
+    )
+    least = distances.nan_to_num(nan=0.0).min().item()
+    return max(0.0, least * (1 - 1e-12)), label

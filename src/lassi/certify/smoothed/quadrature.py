@@ -1,0 +1,107 @@
+"""Gaussian masses of balls along a polyline, computed: no sample, no sampling error. For one direction.
+
+On a piece |g(t) − c|² is a quadratic in t, so where it is at most r² is an interval, whose mass is a difference of Φ.
+"""
+
+import torch
+from torch import Tensor
+
+from lassi.certify.smoothed.walk import PolylineWalk, could_be_least
+
+CLOSE = 1 + 1e-10  # bisection ends where a radius is known to this factor
+MOST_STEPS = 200  # of bisection, where the radius is 0
+ROUND_UP = 1e-12  # of a mass: what a sum of Φ-differences may be off by
+UNIT = torch.finfo(torch.float64).eps
+
+
+class Masses:
+    """Gaussian masses of balls around some centres, from below.
+
+    Squares of distances, and the roots found with them, are off by a few units of the largest square on the piece; by
+    so much every ball is made smaller.
+
+    Args:
+        squares: squared distances of the knots to the centres, ``(m, P)``.
+        sigma: of the noise on t.
+    """
+
+    def __init__(self, walk: PolylineWalk, squares: Tensor, sigma: float) -> None:
+        line = walk.line
+        self._t = line.t[:-1] / sigma
+        self._width = line.t.diff() / sigma
+        # lengths · θ² + 2 half · θ + start − r² ≤ 0 on a piece
+        start, end, lengths = squares[:, :-1], squares[:, 1:], line.lengths2
+        self._half = (end - start - lengths) / 2
+        self._most = torch.maximum(start, end)
+        self._start = start + 64 * UNIT * (self._most + lengths)
+        # where a piece is short, half is noise beside the squares: in as a whole if both ends are, else out
+        self._is_point = lengths <= UNIT * self._most
+        self._lengths = torch.where(self._is_point, 1.0, lengths)
+        self.largest = squares.amax(1).sqrt() * (1 + 1e-6)
+
+    def keep(self, rows: Tensor) -> None:
+        """Forget all centres but some."""
+        for name in ("_start", "_half", "_most", "_is_point", "_lengths", "largest"):
+            setattr(self, name, getattr(self, name)[rows])
+
+    def __call__(self, radii: Tensor) -> Tensor:
+        """The mass of {t : |g(t) − c_i| ≤ r_i}, what lies beyond the polyline left out; ``(m,)``."""
+        squares = radii.square()[:, None]
+        under_root = self._half.square() - self._lengths * (self._start - squares)
+        root = under_root.clamp(min=0).sqrt_()
+        low = (-self._half - root).div_(self._lengths).clamp_(0, 1)
+        high = (root - self._half).div_(self._lengths).clamp_(0, 1)
+        is_in = (under_root >= 0) & (high > low)
+        if self._is_point.any():
+            low, high = low.masked_fill(self._is_point, 0.0), high.masked_fill(self._is_point, 1.0)
+            is_in = torch.where(self._is_point, self._most <= squares, is_in)
+        ends = torch.stack([high, low]).mul_(self._width).add_(self._t)
+        upper, lower = torch.special.ndtr(ends)
+        return torch.where(is_in, upper - lower, 0.0).sum(1)
+
+
+def mass_radius(walk: PolylineWalk, centre: Tensor, sigma: float, mass: float) -> float:
+    """A radius that holds the mass, hardly more than the least one, rounded up; infinite where none does."""
+    holds = Masses(walk, walk.squares_at_knots(centre[None]), sigma)
+    low, high = torch.zeros_like(holds.largest), holds.largest
+    if holds(high).item() < mass + ROUND_UP:
+        return float("inf")
+    for _ in range(MOST_STEPS):
+        low, high = _halved(holds, low, high, mass + ROUND_UP)
+        if high.item() <= low.item() * CLOSE:
+            break
+    return high.item()
+
+
+def half_mass_centre(walk: PolylineWalk, candidates: Tensor, sigma: float) -> int:
+    """Which of the candidates ``(m, k)`` needs the least radius to hold half of the mass."""
+    best = _nearly_best(walk, candidates, sigma)
+    own = [mass_radius(walk, candidates[row], sigma, 0.5) for row in best] if len(best) > 1 else [0.0]
+    return best[own.index(min(own))]
+
+
+def _nearly_best(walk: PolylineWalk, candidates: Tensor, sigma: float) -> list[int]:
+    """The candidates that may need the least radius, but for what products lose.
+
+    By bisection for all at once; a candidate that can no longer be the best is left out.
+    """
+    holds = Masses(walk, walk.squares_at_knots(candidates), sigma)
+    rows = torch.arange(len(candidates))
+    low, high = torch.zeros(len(candidates), dtype=torch.float64), holds.largest
+    for _ in range(MOST_STEPS):
+        low, high = _halved(holds, low, high, 0.5)
+        kept = could_be_least(low, high, candidates[rows])
+        if len(kept) < len(rows):
+            rows, low, high = rows[kept], low[kept], high[kept]
+            holds.keep(kept)
+        if len(rows) == 1 or (high <= low * CLOSE).all():
+            break
+    found: list[int] = rows.tolist()
+    return found
+
+
+def _halved(holds: Masses, low: Tensor, high: Tensor, mass: float) -> tuple[Tensor, Tensor]:
+    """A step of bisection: the upper radii hold the mass, the lower ones do not."""
+    middle = (low + high) / 2
+    enough = holds(middle) >= mass
+    return torch.where(enough, low, middle), torch.where(enough, middle, high)

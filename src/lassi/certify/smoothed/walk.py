@@ -1,0 +1,131 @@
+"""g_z at many coefficients of one person, as centre smoothing asks for it: displacements from R(z), and distances.
+
+For one direction on the polyline, for several through the reduced network. Displacements, not representations: where R
+maps all similar people to nearly the same point, their differences would be lost beside its size.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from lassi.base.engine import chunks
+from lassi.certify.along.polyline import Polyline
+from lassi.certify.along.rounding import ROOM, gamma
+from lassi.certify.along.shells import Shells
+
+CHUNK = 8192  # samples at a time
+
+
+class Walk(Protocol):
+    """Where R maps the people similar to one."""
+
+    @property
+    def base(self) -> Tensor:
+        """R(z), ``(k,)``."""
+
+    @property
+    def off(self) -> float:
+        """How far what is computed may be from the truth, as a length, where that is bounded."""
+
+    def moves(self, t: Tensor) -> Tensor:
+        """R(z + A t) − R(z) at coefficients ``(N, n)``, ``(N, k)``."""
+
+    def distances(self, t: Tensor, centres: Tensor) -> Tensor:
+        """Distances of R(z + A t) to centres, given as displacements ``(m, k)``; ``(m, N)``, in any order.
+
+        To one centre by differences, rounded up; to many by the product, which serves to choose some of them.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class PolylineWalk:
+    """Along one direction, in float64.
+
+    On a piece from u to v, at the share θ of the way, |y − c|² = (1−θ)|u − c|² + θ|v − c|² − θ(1−θ)|u − v|², so the
+    knots are all that is ever compared with a centre.
+
+    Args:
+        dropped: how far R can move along what the basis of the similarity set leaves out.
+    """
+
+    line: Polyline
+    dropped: float = 0.0
+
+    @property
+    def base(self) -> Tensor:
+        return self.line.base
+
+    @property
+    def off(self) -> float:
+        return self.line.slack.norm().item() + self.dropped
+
+    def moves(self, t: Tensor) -> Tensor:
+        return self.line.at(t[:, 0].double())
+
+    def squares_at_knots(self, centres: Tensor) -> Tensor:
+        """Squared distances of the knots to centres ``(m, k)``, ``(m, P)``; for one centre by differences."""
+        line = self.line
+        if len(centres) == 1:
+            return (line.moves - centres).square().sum(1)[None]
+        squares = torch.addmm(line.moves2, centres, line.moves.T, alpha=-2).add_(centres.square().sum(1)[:, None])
+        return squares.clamp_(min=0)
+
+    def distances(self, t: Tensor, centres: Tensor) -> Tensor:
+        line = self.line
+        values = t[:, 0].sort().values  # neighbours are on one piece, whose numbers are then at hand
+        piece = torch.searchsorted(line.t, values).clamp(1, len(line.t) - 1)
+        share = ((values - line.t[piece - 1]) / (line.t[piece] - line.t[piece - 1])).nan_to_num(nan=0.0)
+        bend = share * (1 - share) * line.lengths2[piece - 1]
+        knots = self.squares_at_knots(centres).T.contiguous()  # (P, m): rows are taken quickly
+        ends = knots.index_select(0, piece - 1), knots.index_select(0, piece)
+        squares = torch.lerp(*ends, share[:, None]).sub_(bend[:, None])  # (N, m)
+        if len(centres) == 1:  # rounded up, by what the difference may have lost
+            squares += 1e-15 * (ends[0] + ends[1] + line.lengths2[piece - 1][:, None])
+        return squares.clamp_(min=0).sqrt_().T.contiguous()
+
+
+@dataclass(frozen=True, eq=False)
+class ShellsWalk:
+    """Along several directions; dropped as above."""
+
+    shells: Shells
+    dropped: float = 0.0
+
+    @property
+    def base(self) -> Tensor:
+        return self.shells.base
+
+    @property
+    def off(self) -> float:
+        return 2 * self.shells.error.norm().item() + self.dropped
+
+    def moves(self, t: Tensor) -> Tensor:
+        return self.shells.moves(t)
+
+    def distances(self, t: Tensor, centres: Tensor) -> Tensor:
+        out = torch.empty(len(centres), len(t), dtype=torch.float64)
+        for part in chunks(len(t), CHUNK):
+            some = slice(part.start, part.stop)
+            out[:, some] = _distances(self.shells.moves(t[some]), centres)
+        return out
+
+
+def _distances(y: Tensor, centres: Tensor) -> Tensor:
+    """Distances of ``(N, k)`` to ``(m, k)``, ``(m, N)``; to one centre by differences."""
+    if len(centres) == 1:
+        return (y - centres).norm(dim=1)[None]
+    squares = centres.square().sum(1)[:, None] + y.square().sum(1) - 2 * centres @ y.T
+    return squares.clamp_(min=0).sqrt_()
+
+
+def could_be_least(low: Tensor, high: Tensor, centres: Tensor) -> Tensor:
+    """Which of some centres ``(m, k)`` may have the least radius, by bounds ``(m,)`` that come from products."""
+    lost = lost_by_products(high, centres)
+    return (low.square() - lost <= (high.square() + lost).min()).nonzero()[:, 0]
+
+
+def lost_by_products(radii: Tensor, centres: Tensor) -> Tensor:
+    """By how much a square |y|² + |c|² − 2⟨y, c⟩ may be off where |y − c| is the radius, ``(m,)``."""
+    return 4 * gamma(centres.shape[1] + ROOM) * (centres.norm(dim=1) + radii).square()

@@ -1,0 +1,1 @@
+"""A recipe from beginning to end."""

@@ -1,0 +1,106 @@
+"""Contact sheets of similar people: who they are, as the directions have it. [Paper, Figs. 1 and 5]"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from lassi.base.errors import UserError
+from lassi.base.streams import Stream
+from lassi.data.dataset import Integers
+from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION, FactorDataset
+from lassi.data.preprocess import outside_range, to_uint8
+from lassi.data.sheet import contact_sheet
+from lassi.run.run import Run
+from lassi.similarity.attributes import Directions, simplest_kind
+
+
+def draw_sheet(
+    run: Run, attributes: Sequence[str], kind: str | None, *, radius: float, count: int, columns: int, seed: int
+) -> Image.Image:
+    """The sheet of some attributes, or of those of the recipe's first experiment."""
+    if not attributes:
+        if not run.recipe.experiment:
+            raise UserError("The recipe has no experiment.", hint="Name an attribute with --attribute.")
+        attributes = run.recipe.experiment[0].sensitive[0]
+    if not (math.isfinite(radius) and radius > 0):
+        raise UserError(f"The radius is {radius}.", hint="Choose one above 0, in multiples of a direction.")
+    target = run.recipe.experiment[0].target if run.recipe.experiment else None
+    found = [
+        run.directions(attribute, kind or simplest_kind(run.dataset, attribute), target) for attribute in attributes
+    ]
+    people = shown_people(run, count, seed=seed)
+    if isinstance(run.dataset, FactorDataset) and list(attributes) == [ORIENTATION]:
+        return orientations_and_steps_sheet(run, found[0], people)
+    return similar_people_sheet(run, found, people, radius=radius, columns=columns)
+
+
+def similar_people_sheet(
+    run: Run, directions: Sequence[Directions], people: Integers, *, radius: float, columns: int
+) -> Image.Image:
+    """A row a person, a column a t, the same for all attributes and in ±ε/√n; the original in the middle.
+
+    Each attribute moves along its one vector. Under a picture stands how much of it was outside the range of pixels and
+    is cut off.
+    """
+    if columns % 2 == 0 or columns < 3:
+        raise UserError(f"A sheet of {columns} columns has no middle.", hint="Choose an odd number from 3.")
+    single = [_single(directions_of) for directions_of in directions]
+    reach = radius / math.sqrt(len(single))
+    t = torch.linspace(-reach, reach, columns)
+    z = torch.from_numpy(run.encode(run.dataset.images(people)))
+    points = z[:, None] + t[:, None] * torch.stack(single).sum(0)  # (B, columns, q)
+    names = [f"{value:+.2f}" if value else "original" for value in t.tolist()]
+    title = f"{' + '.join(d.attribute for d in directions)}: similar people at t in ±{reach:.2f}"
+    rows = [str(person) for person in people]
+    return _sheet(run, points, rows, names, title)
+
+
+def orientations_and_steps_sheet(run: Run, along: Directions, scenes: Integers) -> Image.Image:
+    """For each scene its 15 true orientations above, and 15 even steps from the first along the direction below."""
+    assert isinstance(run.dataset, FactorDataset)
+    truth = run.dataset.similar(scenes)  # (B, 15)
+    size = run.dataset.size
+    true = run.dataset.images(truth.reshape(-1)).reshape(*truth.shape, 3, size, size)
+    z = torch.from_numpy(run.encode(true[:, 0]))
+    t = torch.linspace(0, 1, NUM_ORIENTATIONS)
+    points = z[:, None] + t[:, None] * _single(along)
+    steps, cut = _decoded(run, points)
+    pictures = np.stack([true, steps], 1).reshape(-1, *true.shape[1:])  # rows by turns
+    notes = [row for cuts in cut for row in ([""] * NUM_ORIENTATIONS, cuts)]
+    rows = [name for _ in scenes for name in ("true", "steps")]
+    columns = [f"t = {value:.2f}" for value in t.tolist()]
+    title = "True orientations above, steps along the direction from the first to the last below"
+    return contact_sheet(pictures, rows=rows, columns=columns, title=title, notes=notes)
+
+
+def shown_people(run: Run, count: int, *, seed: int) -> Integers:
+    """Some people of the test split, at random."""
+    people = run.dataset.people("test")
+    return np.sort(Stream(seed, "show").numpy().permutation(people)[:count])
+
+
+def _single(directions: Directions) -> Tensor:
+    if directions.vectors.shape[1] > 1:
+        raise UserError(
+            f"'{directions.attribute}' has {directions.vectors.shape[1]} directions, but a sheet shows one of each.",
+            hint="Choose directions of one vector, such as --kind mean-difference or first-to-last.",
+        )
+    return directions.vectors[:, 0]
+
+
+def _sheet(run: Run, points: Tensor, rows: list[str], columns: list[str], title: str) -> Image.Image:
+    pictures, cut = _decoded(run, points)
+    return contact_sheet(pictures, rows=rows, columns=columns, title=title, notes=cut)
+
+
+@torch.no_grad()
+def _decoded(run: Run, points: Tensor) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.uint8]], list[list[str]]]:
+    """Pictures of latents ``(B, columns, q)``, and what is to be said of each."""
+    x = torch.stack([run.glow.decode(row) for row in points])  # (B, columns, 3, H, W)
+    cut = outside_range(x).double().mean((2, 3, 4))
+    notes = [[f"{share:.1%} cut" if share >= 0.001 else "" for share in row] for row in cut.tolist()]
+    return to_uint8(x).numpy(), notes

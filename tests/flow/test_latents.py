@@ -1,0 +1,96 @@
+"""The latent cache: written once, read as a map, never half."""
+
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lassi.base.errors import UserError
+from lassi.data.dataset import Images
+from lassi.data.shapes import Shapes
+from lassi.flow.latents import latents
+
+SHAPES = Shapes(16)
+PEOPLE = SHAPES.people("test")[:300]
+
+
+def encode(images: Images) -> np.ndarray:
+    return images.reshape(len(images), -1).astype(np.float32)[:, ::7]
+
+
+DIM = encode(SHAPES.images(PEOPLE[:1])).shape[1]
+
+
+def test_latents_are_those_of_the_encoder_and_are_encoded_once(tmp_path: Path) -> None:
+    calls = []
+
+    def counting(images: Images) -> np.ndarray:
+        calls.append(len(images))
+        return encode(images)
+
+    first = latents(SHAPES, PEOPLE, counting, flow="f", latent_dim=DIM, chunk=128, folder=tmp_path / "z")
+    again = latents(SHAPES, PEOPLE, counting, flow="f", latent_dim=DIM, folder=tmp_path / "z")
+    assert calls == [128, 128, 44]
+    assert isinstance(again.z, np.memmap)
+    assert (again.z == encode(SHAPES.images(PEOPLE))).all()
+    assert first.artefact.fingerprint == again.artefact.fingerprint
+
+
+def test_another_flow_other_people_or_other_data_are_other_latents(cache_of_its_own: Path) -> None:
+    made = [
+        latents(SHAPES, PEOPLE, encode, flow="f", latent_dim=DIM),
+        latents(SHAPES, PEOPLE, encode, flow="g", latent_dim=DIM),
+        latents(SHAPES, PEOPLE[::-1].copy(), encode, flow="f", latent_dim=DIM),
+        latents(Shapes(16, seed=1), PEOPLE, encode, flow="f", latent_dim=DIM),
+    ]
+    assert len({z.artefact.fingerprint for z in made}) == 4
+    assert len(list((cache_of_its_own / "latents").iterdir())) == 4
+
+
+def _encode_into(folder: Path, pause: float) -> None:
+    def slowly(images: Images) -> np.ndarray:
+        time.sleep(pause)
+        return encode(images)
+
+    latents(SHAPES, PEOPLE, slowly, flow="f", latent_dim=DIM, chunk=10, folder=folder)
+
+
+def test_writers_at_once_leave_one_whole_cache(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=_encode_into, args=(tmp_path / "z", 0.002 * n)) for n in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0, 0, 0]
+    assert [path.name for path in tmp_path.iterdir()] == ["z"]
+    found = latents(SHAPES, PEOPLE, lambda _: pytest.fail("encoded"), flow="f", latent_dim=DIM, folder=tmp_path / "z")
+    found.artefact.verify()
+
+
+def test_a_killed_writer_leaves_no_cache(tmp_path: Path, until) -> None:
+    writer = multiprocessing.get_context("fork").Process(target=_encode_into, args=(tmp_path / "z", 0.05))
+    writer.start()
+    until(lambda: list(tmp_path.glob(".z.*.part/z.npy")))
+    assert writer.pid
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.join()
+    assert not (tmp_path / "z").exists()
+    made = latents(SHAPES, PEOPLE, encode, flow="f", latent_dim=DIM, folder=tmp_path / "z")
+    assert (made.z == encode(SHAPES.images(PEOPLE))).all()
+    assert [path.name for path in tmp_path.iterdir()] == ["z"]
+
+
+def test_a_latent_that_is_not_finite_is_refused_by_name(tmp_path: Path) -> None:
+    def broken(images: Images) -> np.ndarray:
+        z = encode(images)
+        z[3, 5] = np.nan
+        return z
+
+    with pytest.raises(UserError, match=rf"The latent of {SHAPES.describe(PEOPLE[3])[:20]}.* is not finite"):
+        latents(SHAPES, PEOPLE, broken, flow="f", latent_dim=DIM, folder=tmp_path / "z")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,87 @@
+"""Directions side by side, and sheets of similar people."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lassi.base.errors import UserError
+from lassi.data.preprocess import to_uint8
+from lassi.report.sheets import draw_sheet, shown_people
+from lassi.results.directions import about, chosen_directions, comparison, cosine
+from lassi.run.run import Run
+
+
+def test_cosines_of_vectors_and_of_spans() -> None:
+    e = torch.eye(4)
+    assert cosine(e[:, :1], -2 * e[:, :1]) == pytest.approx(-1)
+    assert cosine(e[:, :2], e[:, 2:3]) == pytest.approx(0)
+    assert cosine(e[:, :2], (e[:, 1:2] + e[:, 2:3])) == pytest.approx(0.5**0.5)
+    twice = torch.cat([e[:, :1], e[:, :1] * (1 + 1e-9)], 1)
+    assert cosine(twice, e[:, 1:2]) == pytest.approx(0, abs=1e-6), "rounding is no direction"
+
+
+def test_directions_of_the_recipe_or_as_asked(tiny_run: Run) -> None:
+    used = chosen_directions(tiny_run, (), ())
+    assert [(d.attribute, d.method) for d in used] == [
+        ("orientation", "pairs"),
+        ("wall_hue=0.1", "mean-difference"),
+        ("floor_hue=0.2", "mean-difference"),
+    ]
+    asked = chosen_directions(tiny_run, ["wall_hue=0.1"], ["mean-difference", "perpendicular", "decorrelated"])
+    lengths = [about(d).norm for d in asked]
+    assert lengths[1] == pytest.approx(1)
+    pairs = comparison(asked)
+    assert len(pairs) == 3
+    by_hand = torch.nn.functional.cosine_similarity(asked[0].vectors[:, 0], asked[1].vectors[:, 0], dim=0)
+    assert pairs[0]["cosine"] == pytest.approx(by_hand.item(), abs=1e-5)
+    assert about(used[0]).vectors == 49
+    assert about(used[1]).is_rare, "60 of 600"
+
+
+def test_discovered_directions_come_from_the_trained_resnet(tiny_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import lassi.similarity.attributes as attributes
+
+    monkeypatch.setattr(attributes, "DISCOVERED", 2)
+    monkeypatch.setattr(attributes, "discovered", partial(attributes.discovered, steps=3))
+    found = tiny_run.directions("wall_hue=0.1", "discovered", "shape=cube")
+    assert found.vectors.shape == (768, 2)
+    assert torch.allclose(found.vectors.norm(dim=0), torch.ones(2), atol=1e-5)
+
+
+def test_the_middle_of_a_sheet_is_the_original_and_the_ends_are_the_ends(tiny_run: Run) -> None:
+    radius, count = 2.0, 3
+    sheet = draw_sheet(tiny_run, ["wall_hue=0.1", "floor_hue=0.2"], None, radius=radius, count=count, columns=5, seed=0)
+    people = shown_people(tiny_run, count, seed=0)
+    z = torch.from_numpy(tiny_run.encode(tiny_run.dataset.images(people)))
+    step = sum(tiny_run.directions(a, "mean-difference", None).vectors[:, 0] for a in ("wall_hue=0.1", "floor_hue=0.2"))
+    shown = np.array(sheet)
+    zoom, side = 5, 80
+    left = shown.shape[1] - 5 * (side + 3)
+    top = shown.shape[0] - 3 * (side + 3 + 14)
+    for column, t in ((0, -radius / 2**0.5), (2, 0.0), (4, radius / 2**0.5)):
+        with torch.no_grad():
+            expected = to_uint8(tiny_run.glow.decode(z + t * step)).numpy()
+        for row in range(count):
+            y, x = top + row * (side + 17), left + column * (side + 3)
+            tile = shown[y : y + side : zoom, x : x + side : zoom]
+            assert np.array_equal(tile.transpose(2, 0, 1), expected[row])
+
+
+def test_scenes_are_shown_from_all_sides_above_their_steps(tiny_run: Run) -> None:
+    sheet = draw_sheet(tiny_run, (), None, radius=1.0, count=2, columns=9, seed=1)
+    assert sheet.width > 15 * 80
+    assert sheet.height > 4 * 80
+    with pytest.raises(UserError, match="has 49 directions, but a sheet shows one"):
+        draw_sheet(tiny_run, ["orientation", "wall_hue=0.1"], "pairs", radius=1.0, count=2, columns=9, seed=1)
+    with pytest.raises(UserError, match="has no middle"):
+        draw_sheet(tiny_run, ["wall_hue=0.1"], None, radius=1.0, count=2, columns=4, seed=1)
+    with pytest.raises(UserError, match="radius is 0"):
+        draw_sheet(tiny_run, ["wall_hue=0.1"], None, radius=0.0, count=2, columns=3, seed=1)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is not the folder of a run"):
+        Run.open(tmp_path)
