@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lassi.base.files import HashedFile, refusals_told
+from lassi.base.files import HashedFile, os_errors_reported
 
 if TYPE_CHECKING:
     from lassi.run.run import Run
@@ -93,7 +93,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     def write_until_full(file: HashedFile, content: bytes | memoryview) -> None:
         if file.bytes + len(content) > 1_000_000:
             file._file.write(content[:100])
-            with refusals_told(file.path):
+            with os_errors_reported(file.path):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write(file, content)
 

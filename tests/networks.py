@@ -7,6 +7,10 @@ from torch import Tensor
 
 from lassi.base.streams import Stream
 from lassi.certify.along.model import Model
+from lassi.certify.certificate import Certificate
+from lassi.certify.certification import Certification
+from lassi.certify.method import People, Subject
+from lassi.certify.people import Certifier
 from lassi.consumer.classifier import Classifier
 from lassi.representation.network import Representation
 from lassi.similarity.sets import SimilaritySet
@@ -54,3 +58,10 @@ def classes_at(model: Model, z: Tensor, similar: SimilaritySet, t: Tensor) -> Te
         found = c(r(points.flatten(0, 1))).argmax(1).view(len(z), len(t))
     r.float(), c.float()
     return found
+
+
+def certify_some(
+    model: Model, people: People, similar: SimilaritySet, method: str, settings: Certification, *, seed: int = 0
+) -> list[Certificate]:
+    """Certificates of people by the method of a name, for a classifier that was trained with noise 0.5."""
+    return Certifier.of(method, Subject(model, similar, seed), settings, sigma_rs=0.5)(people)

@@ -143,9 +143,9 @@ def test_writers_at_once_leave_a_whole_one(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["flow"]
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(small_disk: Path) -> None:
+def test_a_full_disk_is_reported_and_leaves_nothing(small_disk: Path) -> None:
     with (
-        pytest.raises(DiskFull, match=r"The disk filled up while '.*/disk/flow/z.npy' was written"),
+        pytest.raises(DiskFull, match=r"The disk filled up while writing '.*/disk/flow/z.npy'"),
         new_artefact(small_disk / "flow", IDENTITY) as draft,
         draft.write_rows("z.npy", (4, 1_000_000), np.uint8) as rows,
     ):
@@ -155,7 +155,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(small_disk: Path) -> None:
 
 
 @pytest.mark.usefixtures("full_disk")
-def test_a_full_disk_is_told_also_where_none_can_be_mounted(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_also_where_none_can_be_mounted(tmp_path: Path) -> None:
     with pytest.raises(DiskFull), new_artefact(tmp_path / "flow", IDENTITY) as draft:
         draft.write_bytes("half", bytes(900_000))
         draft.write_bytes("whole", bytes(1_100_000))
@@ -164,14 +164,14 @@ def test_a_full_disk_is_told_also_where_none_can_be_mounted(tmp_path: Path) -> N
 
 def test_a_folder_with_other_files_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(UserError, match=r"holds other files and would be replaced\. Choose a new"):
+    with pytest.raises(UserError, match=r"holds other files, which would be lost\. Choose a new"):
         write(tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
 def test_only_ordinary_files_are_written_over(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UserError, match="pipe' is there and is no ordinary file"):
+    with pytest.raises(UserError, match="pipe' exists and is not a regular file"):
         write_whole(tmp_path / "pipe", b"x")
     (tmp_path / "target").write_bytes(b"old")
     (tmp_path / "link").symlink_to(tmp_path / "target")
@@ -193,9 +193,9 @@ def test_a_full_disk_keeps_the_file_that_was_there(small_disk: Path) -> None:
     assert (small_disk / "sheet.png").read_bytes() == b"old"
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=r"file/flow' cannot be written \(.*\)\. Choose a place"):
+    with pytest.raises(UserError, match=r"file/flow' cannot be written \(.*\)\. Choose a path"):
         write(tmp_path / "file/flow")
 
 
@@ -222,7 +222,7 @@ def damage(folder: Path, how: str) -> None:
 def test_damage_is_noticed(tmp_path: Path, how: str) -> None:
     write(tmp_path / "flow")
     damage(tmp_path / "flow", how)
-    with pytest.raises(UserError, match=r"is damaged: .* Remove the folder and make it again\."):
+    with pytest.raises(UserError, match=r"is damaged: .* Delete the folder and create it again\."):
         Artefact(tmp_path / "flow").tensors()
 
 
@@ -245,7 +245,7 @@ def test_artefacts_of_different_parents_are_refused_by_name(tmp_path: Path) -> N
     same = write(tmp_path / "same", Identity("latents", 1, parents={"flow": "a" * 64}))
     other = write(tmp_path / "other", Identity("latents", 1, parents={"flow": "b" * 64}))
     assert common_parent("flow", {"directions": one, "latents": same}) == "a" * 64
-    with pytest.raises(UserError, match=r"'directions' was made with the flow a{12}, 'latents' with b{12}"):
+    with pytest.raises(UserError, match=r"'directions' was made with the flow a{12}, but 'latents' with b{12}"):
         common_parent("flow", {"directions": one, "latents": other})
-    with pytest.raises(UserError, match="was not made from a data"):
+    with pytest.raises(UserError, match="'directions' does not record a data"):
         common_parent("data", {"directions": one})

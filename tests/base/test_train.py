@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from lassi.base.artefact import Artefact
 from lassi.base.checkpoint import Checkpoints
+from lassi.base.compute import Compute
 from lassi.base.engine import cores
 from lassi.base.errors import UserError
 from lassi.base.modules import fill
@@ -51,6 +52,7 @@ class Line:
         return ((self.model(x) - (3 * x - 1)) ** 2).mean().item()
 
 
+ONE = Compute(threads=1)
 SETTINGS = TrainSettings(120, learning_rate=0.02, warmup=10, validate_every=25)
 
 
@@ -60,7 +62,7 @@ def weights(trainee: Line) -> bytes:
 
 def test_it_learns_and_keeps_the_best() -> None:
     line = Line()
-    trained = train(line, SETTINGS, threads=1)
+    trained = train(line, SETTINGS, compute=ONE)
     assert trained.value < 0.02
     assert [point["step"] for point in trained.curve] == [25, 50, 75, 100, 120]
     assert trained.value == min(point["valid"] for point in trained.curve)
@@ -79,7 +81,7 @@ def test_the_best_is_kept_when_later_steps_are_worse() -> None:
         return next(values)
 
     line.validate = validate  # type: ignore[method-assign]
-    trained = train(line, SETTINGS, threads=1)
+    trained = train(line, SETTINGS, compute=ONE)
     assert (trained.step, trained.value) == (50, 0.1)
     assert weights(line) == seen[1]
 
@@ -88,7 +90,7 @@ def test_patience_ends_the_training() -> None:
     line = Line()
     values = iter([0.5, 0.1, 0.3, 0.2, 0.05])
     line.validate = lambda: next(values)  # type: ignore[method-assign]
-    trained = train(line, TrainSettings(120, validate_every=20, patience=2), threads=1)
+    trained = train(line, TrainSettings(120, validate_every=20, patience=2), compute=ONE)
     assert [point["step"] for point in trained.curve] == [20, 40, 60, 80]
     assert trained.step == 40
 
@@ -96,9 +98,9 @@ def test_patience_ends_the_training() -> None:
 @pytest.mark.parametrize("stop_at", [0, 23, 24, 25, 70, 118])
 def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path, stop_at: int) -> None:
     whole = Line()
-    expected = train(whole, SETTINGS, threads=1)
+    expected = train(whole, SETTINGS, compute=ONE)
     with pytest.raises(KeyboardInterrupt):
-        train(Line(stop_at=stop_at), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), threads=1)
+        train(Line(stop_at=stop_at), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), compute=ONE)
     second = Line()
     trained = train(second, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"))
     assert second.steps_seen[0] == stop_at + 1, "the step that was under way was finished"
@@ -114,22 +116,22 @@ def test_an_interruption_in_a_validation_waits_for_it(tmp_path: Path, stop_at: i
                 os.kill(os.getpid(), signal.SIGINT)
             return super().validate()
 
-    expected = train(Line(), SETTINGS, threads=1)
+    expected = train(Line(), SETTINGS, compute=ONE)
     with pytest.raises(KeyboardInterrupt):
-        train(Interrupted(), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), threads=1)
+        train(Interrupted(), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), compute=ONE)
     assert train(Line(), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run")) == expected
 
 
 def test_a_checkpoint_that_is_being_replaced_leaves_the_one_before(tmp_path: Path) -> None:
     """Whatever happens to the newest slot, the other is whole."""
     with pytest.raises(KeyboardInterrupt):
-        train(Line(stop_at=50), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run", seconds=0), threads=1)
+        train(Line(stop_at=50), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run", seconds=0), compute=ONE)
     slots = sorted((tmp_path / "c").iterdir(), key=lambda slot: Artefact(slot).figures["step"])
     assert [Artefact(slot).figures["step"] for slot in slots] == [50, 51]
     shutil.rmtree(slots[-1])
     resumed, whole = Line(), Line()
     train(resumed, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"))
-    train(whole, SETTINGS, threads=1)
+    train(whole, SETTINGS, compute=ONE)
     assert resumed.steps_seen[0] == 50
     assert weights(resumed) == weights(whole)
 
@@ -140,7 +142,7 @@ def test_the_number_of_threads_is_settled_before_the_first_step(tmp_path: Path) 
             raise SystemExit(step)
 
     with pytest.raises(SystemExit):
-        train(Killed(), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), threads=1)
+        train(Killed(), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), compute=ONE)
     assert Artefact(tmp_path / "c/0").figures["threads"] == 1
 
 
@@ -148,14 +150,14 @@ def test_a_validation_that_is_not_finite_stops_the_run() -> None:
     line = Line()
     line.validate = lambda: math.nan  # type: ignore[method-assign]
     with pytest.raises(Diverged, match="The validation after step 25 gave nan"):
-        train(line, SETTINGS, threads=1)
+        train(line, SETTINGS, compute=ONE)
 
 
 def test_checkpoints_of_another_run_are_not_used(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        train(Line(stop_at=50), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), threads=1)
+        train(Line(stop_at=50), SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"), compute=ONE)
     other = Line()
-    train(other, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "another run"), threads=1)
+    train(other, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "another run"), compute=ONE)
     assert other.steps_seen[0] == 0
 
 
@@ -167,14 +169,14 @@ def test_the_first_value_that_is_not_finite_stops_the_run(tmp_path: Path, break_
     line = Line(break_at=60, break_gradient=break_gradient)
     checkpoints = Checkpoints(tmp_path / "c", "run", seconds=0)
     with pytest.raises(Diverged) as error:
-        train(line, SETTINGS, checkpoints=checkpoints, threads=1)
+        train(line, SETTINGS, checkpoints=checkpoints, compute=ONE)
     assert f"at step 61: {told}, at the learning rate 0.011" in error.value.sentence
     assert "Lower the learning rate" in error.value.hint
     good = Line()
     train(good, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"))
     assert good.steps_seen[0] == 59, "the weights of step 60 were no good and are forgotten"
     whole = Line()
-    train(whole, SETTINGS, threads=1)
+    train(whole, SETTINGS, compute=ONE)
     assert weights(good) == weights(whole)
 
 
@@ -189,8 +191,8 @@ def test_the_learning_rate_warms_up_and_decays() -> None:
 
 def test_clipping_bounds_the_gradient() -> None:
     clipped, free = Line(), Line()
-    train(clipped, TrainSettings(5, learning_rate=1e-2, clip=1e-12, decay="constant"), threads=1)
-    train(free, TrainSettings(5, learning_rate=1e-2, decay="constant"), threads=1)
+    train(clipped, TrainSettings(5, learning_rate=1e-2, clip=1e-12, decay="constant"), compute=ONE)
+    train(free, TrainSettings(5, learning_rate=1e-2, decay="constant"), compute=ONE)
     start = Line()
     moved = [(a - b).abs().max() for a, b in zip(clipped.model.parameters(), start.model.parameters(), strict=True)]
     freely = [(a - b).abs().max() for a, b in zip(free.model.parameters(), start.model.parameters(), strict=True)]
@@ -199,10 +201,10 @@ def test_clipping_bounds_the_gradient() -> None:
 
 def test_trying_threads_leaves_the_model_as_it_was() -> None:
     tried, told = Line(), Line()
-    train(tried, TrainSettings(3), threads=None)
+    train(tried, TrainSettings(3), compute=Compute())
     tried_threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    train(told, TrainSettings(3), threads=tried_threads)
+    train(told, TrainSettings(3), compute=Compute(tried_threads))
     torch.set_num_threads(1)
     assert weights(tried) == weights(told)
 

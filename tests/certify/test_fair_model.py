@@ -47,7 +47,7 @@ def test_the_smoothed_model_answers_as_its_certificates_say(method: str) -> None
     assert certified
     answers = model.predict_smoothed(x, method, seed=1)
     assert all(answers[person] in (predicted, None) for person, predicted in certified.items())
-    with pytest.raises(UserError, match="no smoothed model called"):
+    with pytest.raises(UserError, match="no smoothed model"):
         model.predict_smoothed(x, "exact-joint")
 
 
@@ -94,7 +94,7 @@ def test_classifiers_of_scikit_learn_are_taken() -> None:
 
 def test_parts_that_do_not_fit_are_refused() -> None:
     ours = fair_model(4)
-    with pytest.raises(UserError, match="latents are of different lengths: the flow has 21"):
+    with pytest.raises(UserError, match="latents have different lengths: the flow has 21"):
         FairModel(IdentityFlow(21), ours.similarity, ours.representation, ours.classifier)
     with pytest.raises(UserError, match="takes 3 numbers, the representation gives 12"):
         wrong = LogisticRegression().fit(torch.randn(10, 3).numpy(), [0, 1] * 5)

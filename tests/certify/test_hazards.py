@@ -8,24 +8,27 @@ import torch
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
+from lassi.certify.along.kinks import with_kinks
 from lassi.certify.along.model import Model
-from lassi.certify.along.polyline import Polyline, with_kinks
+from lassi.certify.along.polyline import Polyline
 from lassi.certify.along.reduced import Reduced
-from lassi.certify.certificate import METHODS, Outcome
+from lassi.certify.certificate import Outcome
+from lassi.certify.certification import Certification
 from lassi.certify.exact.balls import decide
 from lassi.certify.exact.segments import certify_segments
 from lassi.certify.fair_model import FairModel
-from lassi.certify.people import Certification, certify_some
+from lassi.certify.method import People
+from lassi.certify.methods import METHODS
 from lassi.certify.smoothed.centre import draw_noise, smoothed_centre
 from lassi.certify.smoothed.classes import exact_radius, predicted_class, smoothed_class, sure_classes
-from lassi.certify.smoothed.joint import certify_black_box, certify_joint
-from lassi.certify.smoothed.modular import certify_modular
+from lassi.certify.smoothed.joint import BlackBox, certify_black_box, certify_joint
+from lassi.certify.smoothed.modular import ModularPlan, certify_modular
 from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from lassi.consumer.classifier import from_linear
 from lassi.flow.protocol import IdentityFlow
 from lassi.representation.network import Representation
 from lassi.similarity.sets import SimilaritySet
-from networks import random_model, random_people, random_set
+from networks import certify_some, random_model, random_people, random_set
 
 double = {"dtype": torch.float64}
 
@@ -101,10 +104,8 @@ def test_a_constant_network_is_certified_by_quadrature() -> None:
     for linear in model.representation.linears:
         linear.weight.zero_()
     dead = Model(model.representation, model.classifier)
-    found = certify_modular(
-        dead, random_people(1, 3), range(3), random_set(1), CentreSmoothing(0.65, quadrature=True),
-        ClassSmoothing(1.0), seed=0,
-    )  # fmt: skip
+    plan = ModularPlan(CentreSmoothing(0.65, quadrature=True), ClassSmoothing(1.0))
+    found = certify_modular(dead, random_people(1, 3), range(3), random_set(1), plan, seed=0)
     assert all(certificate.is_certified for certificate in found)
 
 
@@ -145,7 +146,7 @@ def test_what_float32_would_not_see_counts_in_smoothed_certificates(n: int, heig
     similar = SimilaritySet(torch.eye(3)[:, :n], 1.0)
     z = torch.zeros(1, 3)
     (modular,) = certify_modular(
-        twins(height), z, [0], similar, CentreSmoothing(0.65), ClassSmoothing(1.0, samples=2000), seed=0
+        twins(height), z, [0], similar, ModularPlan(CentreSmoothing(0.65), ClassSmoothing(1.0, samples=2000)), seed=0
     )
     assert modular.outcome is Outcome.NOT_CERTIFIED
     assert modular.figures["centre_radius"] == pytest.approx(3 * 2 * 0.65, rel=0.1), "three quantiles"
@@ -167,7 +168,7 @@ def test_what_a_dropped_direction_could_do_counts(n: int) -> None:
     steep = plain_model([torch.tensor([[0.0, 0.0, 1e9]])], [torch.zeros(1)], offset=-0.5)
     settings = CentreSmoothing(0.65, samples=2000, samples0=5000)
     (modular,) = certify_modular(
-        steep, torch.zeros(1, 3), [0], similar, settings, ClassSmoothing(1.0, samples=2000), seed=0
+        steep, torch.zeros(1, 3), [0], similar, ModularPlan(settings, ClassSmoothing(1.0, samples=2000)), seed=0
     )
     assert not modular.is_certified
     (joint,) = certify_joint(steep, torch.zeros(1, 3), [0], similar, ClassSmoothing(0.65, samples=2000), seed=0)
@@ -199,7 +200,12 @@ def test_a_bias_that_all_classes_share_does_not_hide_which_is_ahead() -> None:
     for centre in ("ball", "median"):
         centres = CentreSmoothing(0.65, centre=centre, samples=5000, samples0=5000)
         (found,) = certify_modular(
-            model, torch.tensor([[127.0, 130.0]]), [0], similar, centres, ClassSmoothing(10.0, samples=2000), seed=0
+            model,
+            torch.tensor([[127.0, 130.0]]),
+            [0],
+            similar,
+            ModularPlan(centres, ClassSmoothing(10.0, samples=2000)),
+            seed=0,
         )
         assert not found.is_certified
 
@@ -217,7 +223,7 @@ def test_people_of_one_number_are_not_taken_for_one_another() -> None:
     similar, settings = SimilaritySet(torch.eye(3)[:, :1], 1.0), CentreSmoothing(0.65)
     model = plain_model([torch.eye(3)], [torch.zeros(3)])
     found = [
-        certify_modular(model, z, people, similar, settings, ClassSmoothing(2.0, samples=5000), seed=0)
+        certify_modular(model, z, people, similar, ModularPlan(settings, ClassSmoothing(2.0, samples=5000)), seed=0)
         for people in ([0, 1], [-1, -1])
     ]
     assert [c.outcome for c in found[0]] == [c.outcome for c in found[1]]
@@ -245,8 +251,8 @@ def test_no_direction_is_dropped_where_a_jump_could_see_it() -> None:
     (found,) = certify_joint(model, torch.zeros(1, 2), [0], similar, ClassSmoothing(0.65, samples=5000), seed=0)
     assert not found.is_certified
     (found,) = certify_black_box(
-        lambda x: (x[:, 1] * 1e7 > 2).long(), lambda z: z, torch.zeros(1, 2), [0], similar,
-        ClassSmoothing(0.65, samples=5000), num_classes=2, seed=0,
+        BlackBox(lambda x: (x[:, 1] * 1e7 > 2).long(), lambda z: z, 2), torch.zeros(1, 2), [0], similar,
+        ClassSmoothing(0.65, samples=5000), seed=0,
     )  # fmt: skip
     assert not found.is_certified
 
@@ -283,7 +289,7 @@ def test_odd_sizes_do_not_make_a_person_depend_on_who_is_beside(
     settings = Certification(n=1500, n0=1500, n_rs=2000, n_rs0=500)
 
     def lines(people: list[int]) -> dict[int, str]:
-        found = certify_some(model, z[people], people, similar, method, settings, sigma_rs=0.3, seed=1)
+        found = certify_some(model, People(z[people], people), similar, method, settings, seed=1)
         return {certificate.person: certificate.line() for certificate in found}
 
     everybody = lines(list(range(16)))

@@ -10,18 +10,16 @@ import pytest
 import torch
 
 from lassi.base.errors import UserError
-from lassi.certify.certificate import METHODS, Outcome
+from lassi.certify.certificate import Outcome
+from lassi.certify.certification import Certification
 from lassi.certify.exact.attack import attack_people
 from lassi.certify.exact.segments import certify_segments
-from lassi.certify.people import (
-    CertificateFile,
-    Certification,
-    certify_people,
-    certify_some,
-    default_method,
-)
+from lassi.certify.method import People, Subject
+from lassi.certify.methods import METHODS, default_method, method_named
+from lassi.certify.people import Certifier, certify_people
+from lassi.certify.store import CertificateFile
 from lassi.similarity.sets import SimilaritySet
-from networks import classes_at, random_model, random_people, random_set
+from networks import certify_some, classes_at, random_model, random_people, random_set
 
 double = partial(torch.tensor, dtype=torch.float64)
 QUICK = Certification(n=1500, n0=1500, n_rs=2000, n_rs0=200)
@@ -30,9 +28,8 @@ OF = {"flow": "f", "classifier": "c"}
 
 def run(path: Path, method: str, people: int = 40, settings: Certification = QUICK):
     model, z, similar = random_model(1), random_people(1, 40), random_set(1, length=0.3)
-    return certify_people(
-        model, z[:people], range(people), similar, method, settings, CertificateFile(path, OF), sigma_rs=0.5, seed=0
-    )
+    certifier = Certifier.of(method, Subject(model, similar), settings, sigma_rs=0.5, people=people)
+    return certify_people(certifier, People(z[:people], range(people)), CertificateFile(path, OF))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -53,14 +50,15 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path: Path, method: st
 def test_settings_of_the_search_matter_to_it_alone(method: str, changes: dict[str, float]) -> None:
     model, z, similar = random_model(1), random_people(1, 5), random_set(1, 3, length=1.5)
     changed = replace(QUICK, **changes)
-    certify = partial(certify_some, model, z, range(5), similar, method, sigma_rs=0.5, seed=0)
-    is_kept = changed.that_matter_to(method) == QUICK.that_matter_to(method)
+    certify = partial(certify_some, model, People(z, range(5)), similar, method)
+    plans = [method_named(method).plan(settings, 1.0, 0.5) for settings in (changed, QUICK)]
+    is_kept = plans[0] == plans[1]
     assert is_kept == (certify(changed) == certify(QUICK)) == (method != "exact-joint")
 
 
 def test_certificates_of_another_model_are_refused(tmp_path: Path) -> None:
     run(tmp_path / "c.jsonl", "exact-joint", people=4)
-    with pytest.raises(UserError, match="another model or other settings"):
+    with pytest.raises(UserError, match="a different model or with different settings"):
         CertificateFile(tmp_path / "c.jsonl", {"flow": "other"})
     (tmp_path / "c.jsonl").write_text('{"person": 1}\n')
     with pytest.raises(UserError, match="is not a certificate"):
@@ -82,14 +80,14 @@ def test_the_default_is_exact_for_few_directions() -> None:
 
 def test_the_largest_radius_is_told_for_few_directions() -> None:
     model, z, similar = random_model(6), random_people(6, 10), random_set(6, 2)
-    found = certify_some(model, z, range(10), similar, "exact-joint", Certification(flip=2.0), sigma_rs=1.0, seed=0)
+    found = certify_some(model, People(z, range(10)), similar, "exact-joint", Certification(flip=2.0))
     assert any(c.flip is not None for c in found)
     for certificate in found:
         assert certificate.is_certified == (certificate.flip is None or certificate.flip >= 1)
         if certificate.flip:
             ball = SimilaritySet(similar.directions, certificate.flip)
             row = certificate.person
-            (again,) = certify_some(model, z[row : row + 1], [0], ball, "exact-joint", QUICK, sigma_rs=1.0, seed=0)
+            (again,) = certify_some(model, People(z[row : row + 1], [0]), ball, "exact-joint", QUICK)
             assert again.is_certified
 
 
@@ -99,9 +97,9 @@ def test_bad_input_is_told() -> None:
         broken = z.clone()
         broken[1, 3] = value
         with pytest.raises(UserError, match="latent of person 8 is not finite"):
-            certify_some(model, broken, [7, 8, 9], similar, "exact-joint", QUICK, sigma_rs=1.0, seed=0)
+            certify_some(model, People(broken, [7, 8, 9]), similar, "exact-joint", QUICK)
     with pytest.raises(UserError, match="Did you mean 'exact-joint'"):
-        certify_some(model, z, [7, 8, 9], similar, "exact-jiont", QUICK, sigma_rs=1.0, seed=0)
+        certify_some(model, People(z, [7, 8, 9]), similar, "exact-jiont", QUICK)
     for settings in ({"candidates": "some"}, {"flip": 0.0}, {"max_boxes": 0}, {"family": "both"}, {"sigma_cs": -1.0}):
         with pytest.raises(UserError):
             Certification(**settings)

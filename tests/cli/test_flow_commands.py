@@ -102,7 +102,7 @@ def test_a_bad_checkpoint_writes_nothing(lassi, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "sentence"),
     [
         ("flow.train.stps=5", "tiny.toml: the key 'flow.train.stps' is not known.\n       Did you mean 'steps'?"),
         ("flow.levls=5", "the key 'flow.levls' is not known.\n       Did you mean 'levels'?"),
@@ -116,15 +116,15 @@ def test_a_bad_checkpoint_writes_nothing(lassi, tmp_path: Path) -> None:
         ("data.name.x=1", "goes into 'name', which is no table"),
     ],
 )
-def test_a_wrong_recipe_is_told_with_its_key(lassi, recipe: str, tmp_path: Path, change: str, told: str) -> None:
+def test_a_wrong_recipe_is_reported_with_its_key(lassi, recipe: str, tmp_path: Path, change: str, sentence: str) -> None:
     code, _, err = lassi("run", recipe, "--set", change, "--out", "here")
     assert code == 1
-    assert told in err
+    assert sentence in err
     assert not (tmp_path / "here").exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (["run", "shaps"], "Did you mean 'shapes'?"),
         (["run", "shapes", "--device", "nonsense"], "The device 'nonsense' cannot be used here"),
@@ -135,10 +135,10 @@ def test_a_wrong_recipe_is_told_with_its_key(lassi, recipe: str, tmp_path: Path,
         (["import", "glow", "nowhere.pt", "--size", "16"], "There is no file 'nowhere.pt'"),
     ],
 )
-def test_what_is_not_there_is_told(lassi, arguments: list[str], told: str) -> None:
+def test_what_is_not_there_is_reported(lassi, arguments: list[str], sentence: str) -> None:
     code, _, err = lassi(*arguments)
     assert code == 1
-    assert told in err
+    assert sentence in err
 
 
 @pytest.mark.slow

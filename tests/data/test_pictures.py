@@ -101,7 +101,7 @@ def test_fairface_is_split_80_to_20_and_always_alike(tmp_path: Path) -> None:
 def test_fairface_custom_splits_count_rows_from_one(tmp_path: Path) -> None:
     root = write_fairface(tmp_path)
     (root / "custom_train_split.txt").write_text("1\n3\n5\n")
-    with pytest.raises(UserError, match=r"custom_train_split.txt' but no 'custom_valid_split.txt'"):
+    with pytest.raises(UserError, match=r"custom_train_split.txt' exists, but 'custom_valid_split.txt' does not"):
         open_fairface(root, 64)
     (root / "custom_valid_split.txt").write_text("2\r\n20")
     dataset = open_fairface(root, 64)
@@ -112,7 +112,7 @@ def test_fairface_custom_splits_count_rows_from_one(tmp_path: Path) -> None:
     ]
     assert [dataset.describe(p) for p in dataset.people("valid")] == ["train/2.jpg", "train/20.jpg"]
     (root / "custom_valid_split.txt").write_text("2\n21")
-    with pytest.raises(UserError, match=r"custom_valid_split.txt, number 2: '21' is no row of .*1 to 20"):
+    with pytest.raises(UserError, match=r"custom_valid_split.txt, number 2: '21' is not a row of .*1 to 20"):
         open_fairface(root, 64)
     (root / "custom_valid_split.txt").write_text("2 5")
     with pytest.raises(UserError, match=r"Row 5 of fairface_label_train.csv is in both"):
@@ -226,7 +226,7 @@ def test_a_column_may_be_named_like_a_question(tmp_path: Path) -> None:
 def test_what_is_no_person_is_refused(tmp_path: Path, people: list) -> None:
     dataset = open_folder(write_folder(tmp_path, ROWS), 32)
     for ask in (dataset.images, dataset.units, lambda people: dataset.labels("smile", people)):
-        with pytest.raises(UserError, match=r"People of folder are whole numbers from 0 to 5"):
+        with pytest.raises(UserError, match=r"The people of folder are whole numbers from 0 to 5"):
             ask(people)
 
 
@@ -239,13 +239,13 @@ def test_a_split_cannot_be_changed_by_whoever_asks_for_it(tmp_path: Path) -> Non
 # Bad input: one sentence with the file, the row and what to do, and nothing half-written.
 
 
-def test_a_missing_folder_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     for opens in (open_celeba, open_fairface, open_folder):
-        with pytest.raises(UserError, match=r"nowhere' for the dataset \w+ does not exist\. Give its folder"):
+        with pytest.raises(UserError, match=r"nowhere' for the dataset \w+ does not exist\. Give the right folder"):
             opens(tmp_path / "nowhere", 64)
 
 
-def test_a_missing_annotation_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_annotation_file_is_reported(tmp_path: Path) -> None:
     root = write_celeba(tmp_path)
     (root / "list_eval_partition.txt").unlink()
     with pytest.raises(UserError, match=r"list_eval_partition.txt' does not exist"):
@@ -253,45 +253,45 @@ def test_a_missing_annotation_file_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 20, 300])
-def test_a_truncated_jpeg_is_told_with_its_row_and_leaves_no_cache(
+def test_a_truncated_jpeg_is_reported_with_its_row_and_leaves_no_cache(
     tmp_path: Path, cache_of_its_own: Path, cut: int
 ) -> None:
     root = write_celeba(tmp_path / "celeba")
     path = root / "img_align_celeba/000007.jpg"
     path.write_bytes(path.read_bytes()[:cut])
     dataset = open_celeba(root, 32)
-    told = r"img_align_celeba/000007.jpg \(row 7 of list_attr_celeba.txt\): the picture cannot be read"
-    with pytest.raises(UserError, match=told):
+    sentence = r"img_align_celeba/000007.jpg \(row 7 of list_attr_celeba.txt\): the picture cannot be read"
+    with pytest.raises(UserError, match=sentence):
         dataset.images(np.arange(30))
-    with pytest.raises(UserError, match=told + r".* Replace the file, or take its row out"):
+    with pytest.raises(UserError, match=sentence + r".* Replace the file, or remove its row"):
         dataset.prepare()
     assert not list(cache_of_its_own.glob("pictures/*"))
     assert [s.split(" ")[0] for s in check_dataset(dataset).unreadable] == ["img_align_celeba/000007.jpg"]
 
 
-def test_a_picture_smaller_than_the_working_size_is_told(tmp_path: Path) -> None:
+def test_a_picture_smaller_than_the_working_size_is_reported(tmp_path: Path) -> None:
     root = write_celeba(tmp_path)
     picture(1, 48, 60).save(root / "img_align_celeba/000002.jpg")
-    with pytest.raises(UserError, match=r"000002.jpg \(row 2 .*48×60 pixels, fewer .* 64×64\. .*at most 48"):
+    with pytest.raises(UserError, match=r"000002.jpg \(row 2 .*48×60 pixels, which is smaller .* 64×64\. .*at most 48"):
         open_celeba(root, 64).images([1])
     assert open_celeba(root, 48).images([1]).shape == (1, 3, 48, 48)
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "told"),
+    ("file", "old", "new", "sentence"),
     [
-        ("list_attr_celeba.txt", "30\n", "31\n", r"promises 31 rows, but 30 follow"),
-        ("list_attr_celeba.txt", "30\n", "x\n", r"does not begin with a count"),
-        ("list_attr_celeba.txt", "30\n", "²\n", r"does not begin with a count"),
-        ("list_attr_celeba.txt", "Smiling  Young", "Young Young", r"the attribute 'Young' is named twice"),
+        ("list_attr_celeba.txt", "30\n", "31\n", r"announces 31 rows, but 30 follow"),
+        ("list_attr_celeba.txt", "30\n", "x\n", r"does not start with a count"),
+        ("list_attr_celeba.txt", "30\n", "²\n", r"does not start with a count"),
+        ("list_attr_celeba.txt", "Smiling  Young", "Young Young", r"two attributes are called 'Young'"),
         ("list_eval_partition.txt", "000004.jpg 0", "000003.jpg 0", r"row 4: '000003.jpg 0' is not a new file name"),
         (
             "list_attr_celeba.txt",
             "000004.jpg  1",
             "000004.jpg  2",
-            r"row 4: 'Smiling' is '2', neither -1 nor 1",
+            r"row 4: 'Smiling' is '2', but must be -1 or 1",
         ),
-        ("list_attr_celeba.txt", "000004.jpg  1", "000004.jpg  ", r"row 4: it has 1 labels for 2 attributes"),
+        ("list_attr_celeba.txt", "000004.jpg  1", "000004.jpg  ", r"row 4: there are 1 labels for 2 attributes"),
         (
             "list_eval_partition.txt",
             "000004.jpg 0",
@@ -302,69 +302,69 @@ def test_a_picture_smaller_than_the_working_size_is_told(tmp_path: Path) -> None
             "list_eval_partition.txt",
             "000004.jpg 0\n",
             "",
-            r"does not mention '000004.jpg', which is row 4 of",
+            r"there is no row for '000004.jpg', which is row 4 of",
         ),
     ],
 )
-def test_mistakes_in_celebas_files_are_told_with_their_row(
-    tmp_path: Path, file: str, old: str, new: str, told: str
+def test_mistakes_in_celebas_files_are_reported_with_their_row(
+    tmp_path: Path, file: str, old: str, new: str, sentence: str
 ) -> None:
     root = write_celeba(tmp_path)
     text = (root / file).read_text()
     assert old in text
     (root / file).write_text(text.replace(old, new))
-    with pytest.raises(UserError, match=f"{file}.*{told}"):
+    with pytest.raises(UserError, match=f"{file}.*{sentence}"):
         open_celeba(root, 64)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "sentence"),
     [
         (
             ",age,",
             ",years,",
-            r"there is no column 'age' among file, years, gender, race, service_test\. Name",
+            r"the column 'age' is missing; the columns are file, years, gender, race, service_test\. Start",
         ),
-        ("train/2.jpg,3-9", "train/2.jpg,9-Mar", r"row 2: 'age' is '9-Mar', which is none of 0-2, 3-9"),
-        ("Latino Hispanic", "Martian", r"row 2: 'race' is 'Martian', which is none of Black, "),
-        ("train/2.jpg,3-9,", "train/2.jpg,", r"row 2: it has 4 cells for 5 columns"),
-        ("train/2.jpg,3-9,", "train/2.jpg,3-9,7,", r"row 2: it has 6 cells for 5 columns"),
+        ("train/2.jpg,3-9", "train/2.jpg,9-Mar", r"row 2: 'age' is '9-Mar', but must be one of 0-2, 3-9"),
+        ("Latino Hispanic", "Martian", r"row 2: 'race' is 'Martian', but must be one of Black, "),
+        ("train/2.jpg,3-9,", "train/2.jpg,", r"row 2: there are 4 cells for 5 columns"),
+        ("train/2.jpg,3-9,", "train/2.jpg,3-9,7,", r"row 2: there are 6 cells for 5 columns"),
     ],
 )
-def test_mistakes_in_fairfaces_files_are_told_with_their_row(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_mistakes_in_fairfaces_files_are_reported_with_their_row(tmp_path: Path, old: str, new: str, sentence: str) -> None:
     root = write_fairface(tmp_path)
     path = root / "fairface_label_train.csv"
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(UserError, match=f"fairface_label_train.csv.*{told}"):
+    with pytest.raises(UserError, match=f"fairface_label_train.csv.*{sentence}"):
         open_fairface(root, 64)
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "sentence"),
     [
-        ("smile\n1\n", r"labels.csv: there is no column 'file' among smile"),
-        ("file\n0.png\n", r"there is no attribute beside 'file'"),
+        ("smile\n1\n", r"labels.csv: the column 'file' is missing; the columns are smile"),
+        ("file\n0.png\n", r"the only columns are file, but at least one attribute is needed"),
         ("file,smile\n", r"labels.csv: there are no rows"),
-        ("", r"there is no column 'file' among none"),
+        ("", r"the column 'file' is missing; the columns are none"),
         ("file,smile\n0.png,1\n1.png,\n", r"row 2: 'smile' is empty"),
-        ("file,split,smile\n0.png,dev,1\n", r"row 1: 'split' is 'dev', which is none of train, valid, test"),
-        ("file,smile\nx.png,1\n", r"None of the 1 pictures, 'x.png' the first, is in"),
+        ("file,split,smile\n0.png,dev,1\n", r"row 1: 'split' is 'dev', but must be one of train, valid, test"),
+        ("file,smile\nx.png,1\n", r"None of the 1 annotated pictures, such as 'x.png', is in"),
         ("file,smile\n0.png,1\n0.png,0\n", r"'0.png' is annotated twice, in row 1 .* and row 2"),
-        ("file,smile\n/etc/passwd,1\n", r"row 1 of labels.csv names the picture '/etc/passwd', which is not below"),
-        ("file,smile\n../0.png,1\n", r"names the picture '../0.png', which is not below"),
-        ("file,smile,smile\n0.png,1,0\n", r"there is two columns 'smile'"),
-        (",file,smile\n0,0.png,1\n", r"there is a column without a name, number 1"),
-        ('file,smile\n"' + "x" * 200_000 + "\n", r"labels.csv: it is no CSV file"),
-        ("file,x\n" + "".join(f"{n}.png,{n}\n" for n in range(201)), r"'x' has 201 different values"),
+        ("file,smile\n/etc/passwd,1\n", r"The picture '/etc/passwd' in row 1 of labels.csv is not inside"),
+        ("file,smile\n../0.png,1\n", r"The picture '../0.png' in row 1 of labels.csv is not inside"),
+        ("file,smile,smile\n0.png,1,0\n", r"two columns are called 'smile'"),
+        (",file,smile\n0,0.png,1\n", r"column 1 has no name"),
+        ('file,smile\n"' + "x" * 200_000 + "\n", r"labels.csv: the file is not valid CSV"),
+        ("file,x\n" + "".join(f"{n}.png,{n}\n" for n in range(201)), r"'x' has 201 different values, but an attribute may have at most 200"),
     ],
 )
-def test_mistakes_in_a_folders_labels_are_told(tmp_path: Path, rows: str, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_mistakes_in_a_folders_labels_are_reported(tmp_path: Path, rows: str, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
         open_folder(write_folder(tmp_path, rows), 32)
 
 
-def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
+def test_a_folder_in_the_place_of_a_file_is_reported(tmp_path: Path) -> None:
     write_folder(tmp_path, "file,x\n0.png,1\n9.png,0\n")
     (tmp_path / "9.png").mkdir()
     assert open_folder(tmp_path, 32).annotations.absent == ["9.png"]
@@ -378,13 +378,13 @@ def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
 def test_a_picture_of_more_than_8_bits_is_refused_not_clipped(tmp_path: Path, mode: str) -> None:
     array = np.full((40, 40), 3000, {"I;16": np.uint16, "I": np.int32, "F": np.float32}[mode])
     Image.fromarray(array).save(tmp_path / "a.tif")
-    with pytest.raises(UserError, match=r"a.tif: the picture has more than 8 bits a channel"):
+    with pytest.raises(UserError, match=r"a.tif: the picture has more than 8 bits per channel"):
         decode(tmp_path / "a.tif", 32)
 
 
 def test_a_huge_size_is_refused_before_memory_is_asked_for(tmp_path: Path) -> None:
     dataset = open_celeba(write_celeba(tmp_path), 100_000)
-    with pytest.raises(UserError, match="fewer than the working size 100000"):
+    with pytest.raises(UserError, match="smaller than the working size 100000"):
         dataset.images(np.arange(30))
 
 
@@ -396,7 +396,7 @@ def test_a_cache_that_cannot_be_written_does_not_stop_the_fingerprint(
     assert len(dataset.fingerprint) == 64
 
 
-def test_a_label_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_a_label_file_that_is_no_text_is_reported(tmp_path: Path) -> None:
     write_folder(tmp_path, "")
     (tmp_path / "labels.csv").write_bytes(b"\xff\xfe\x00file")
     with pytest.raises(UserError, match=r"labels.csv' is not text"):
@@ -405,24 +405,24 @@ def test_a_label_file_that_is_no_text_is_told(tmp_path: Path) -> None:
 
 def test_a_typo_in_an_attribute_gets_the_nearest(tmp_path: Path) -> None:
     dataset = open_fairface(write_fairface(tmp_path), 64)
-    for typo, told in [
+    for typo, sentence in [
         ("Gendr", "attribute of fairface called 'Gendr'. Did you mean 'Gender'?"),
         ("Race=Blak", "value of 'Race' called 'Blak'. Did you mean 'Black'?"),
         ("Rase=Black", "Did you mean 'Race'?"),
     ]:
         with pytest.raises(UserError) as error:
             dataset.labels(typo, [0])
-        assert told in str(error.value)
+        assert sentence in str(error.value)
     with pytest.raises(UserError, match="Did you mean 'train'"):
         dataset.people("tran")
 
 
-def test_a_disk_that_fills_up_while_caching_is_told_and_leaves_nothing(
+def test_a_disk_that_fills_up_while_caching_is_reported_and_leaves_nothing(
     tmp_path: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dataset = open_celeba(write_celeba(tmp_path / "celeba", count=200), 64)
     monkeypatch.setenv("LASSI_CACHE", str(small_disk))
-    with pytest.raises(DiskFull, match=r"The disk filled up while '.*pictures.npy' was written"):
+    with pytest.raises(DiskFull, match=r"The disk filled up while writing '.*pictures.npy'"):
         dataset.prepare()
     assert not list(small_disk.glob("pictures/*"))
     assert not list(small_disk.glob("pictures/.*"))

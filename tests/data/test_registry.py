@@ -14,17 +14,17 @@ def test_every_dataset_of_the_paper_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "told"),
+    ("arguments", "options", "sentence"),
     [
         (["celebA"], {}, r"no dataset 'celebA'\. Did you mean 'celeba'"),
-        (["shapes", "somewhere"], {}, r"made here and reads no folder\. Leave out --root"),
+        (["shapes", "somewhere"], {}, r"is rendered and reads no folder\. Leave out --root"),
         (["shapes"], {"workers": 2}, r"no option of the dataset shapes called 'workers'"),
-        (["celeba"], {"size": 0}, r"The working size is 0"),
+        (["celeba"], {"size": 0}, r"The working size is 0, but must be from 1 to 1024"),
         (["celeba"], {}, r"The folder 'data/celeba' .* does not exist"),
     ],
 )
-def test_mistakes_are_told(arguments: list[str], options: dict[str, int], told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_mistakes_are_reported(arguments: list[str], options: dict[str, int], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
         open_dataset(*arguments, **options)
 
 
@@ -39,7 +39,7 @@ def test_every_nth_person_of_a_split() -> None:
     shapes = open_dataset("shapes", size=16)
     assert (shapes.people("test", every=320) == shapes.people("test")[::320]).all()
     assert len(shapes.people("test", every=320)) == 300
-    with pytest.raises(UserError, match="n ≥ 1"):
+    with pytest.raises(UserError, match="'every' is 0, but must be at least 1"):
         shapes.people("test", every=0)
 
 

@@ -69,7 +69,7 @@ def test_split_files_are_obeyed(root: Path) -> None:
     assert dataset.people("train").tolist() == [4, 5, 6]
     assert dataset.people("test").tolist() == [0]
     (root / "custom_test_split.npy").unlink()
-    with pytest.raises(UserError, match=r"custom_test_split.npy is missing"):
+    with pytest.raises(UserError, match=r"custom split files are missing: custom_test_split.npy"):
         Shapes3D(root, 64)
     np.save(root / "custom_test_split.npy", np.array([7, 4]))
     with pytest.raises(UserError, match=r"Person 4 .* is in the splits train and test"):
@@ -78,7 +78,7 @@ def test_split_files_are_obeyed(root: Path) -> None:
     with pytest.raises(UserError, match=r"custom_test_split.npy' cannot be read"):
         Shapes3D(root, 64)
     np.save(root / "custom_test_split.npy", np.array([1e9]))
-    with pytest.raises(UserError, match=r"custom_test_split.npy: it does not hold rows"):
+    with pytest.raises(UserError, match=r"custom_test_split.npy: the entries must be rows of 3dshapes.h5"):
         Shapes3D(root, 64)
 
 
@@ -90,14 +90,14 @@ def test_the_other_custom_of_scales_is_understood(tmp_path: Path) -> None:
     assert (Shapes3D(tmp_path, 64).factors == factors).all()
 
 
-def test_a_scene_whose_sides_are_not_all_there_is_told(tmp_path: Path) -> None:
+def test_a_scene_whose_sides_are_not_all_there_is_reported(tmp_path: Path) -> None:
     factors = factors_of(np.arange(0, NUM_COMBINATIONS, 4_801))
     write(tmp_path, values(factors), np.zeros((len(factors), 64, 64, 3), np.uint8))
-    with pytest.raises(UserError, match="does not hold every orientation"):
+    with pytest.raises(UserError, match="lacks some orientations of the requested scenes"):
         Shapes3D(tmp_path, 64).similar([0])
 
 
-def test_a_damaged_file_is_told_by_check(root: Path) -> None:
+def test_a_damaged_file_is_reported_by_check(root: Path) -> None:
     with h5py.File(root / "3dshapes.h5") as file:
         where = file["images"].id.get_chunk_info(3)
     content = bytearray((root / "3dshapes.h5").read_bytes())
@@ -115,14 +115,14 @@ def test_nobody_has_no_pictures(root: Path) -> None:
 
 def test_two_pictures_of_the_same_factors_are_refused(tmp_path: Path) -> None:
     write(tmp_path, values(factors_of(np.zeros(15, int))), np.zeros((15, 64, 64, 3), np.uint8))
-    with pytest.raises(UserError, match="two pictures of the same factors"):
+    with pytest.raises(UserError, match="two pictures with the same factors"):
         Shapes3D(tmp_path, 64)
 
 
 def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"The folder .* does not exist"):
         Shapes3D(tmp_path / "nowhere", 64)
-    with pytest.raises(UserError, match=r"There is no '.*3dshapes.h5'"):
+    with pytest.raises(UserError, match=r"There is no file '.*3dshapes.h5'"):
         Shapes3D(tmp_path, 64)
     (tmp_path / "3dshapes.h5").write_bytes(b"not hdf5")
     with pytest.raises(UserError, match=r"3dshapes.h5' cannot be read"):
@@ -130,11 +130,11 @@ def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
     labels = values(factors_of(np.arange(15)))
     labels[7, 5] = 31
     write(tmp_path, labels, np.zeros((15, 64, 64, 3), np.uint8))
-    with pytest.raises(UserError, match=r"row 7: 'orientation' is 31, which is none of -30, "):
+    with pytest.raises(UserError, match=r"row 7: 'orientation' is 31, but must be one of -30, "):
         Shapes3D(tmp_path, 64)
     write(tmp_path, values(factors_of(np.arange(15))), np.zeros((15, 64, 64, 3), np.uint8))
-    with pytest.raises(UserError, match=r"fewer than the working size 128"):
+    with pytest.raises(UserError, match=r"smaller than the working size 128"):
         Shapes3D(tmp_path, 128)
     write(tmp_path, values(factors_of(np.arange(14))), np.zeros((15, 64, 64, 3), np.uint8))
-    with pytest.raises(UserError, match=r"labels \(14, 6\) for 15 images"):
+    with pytest.raises(UserError, match=r"labels have shape \(14, 6\), but each of the 15 images needs six"):
         Shapes3D(tmp_path, 64)

@@ -230,14 +230,14 @@ def test_the_same_stream_makes_the_same_flow() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "told"),
+    ("shape", "sentence"),
     [
-        ({"size": 20, "levels": 3}, r"20×20 cannot be squeezed 3 times\. Choose a size that 8 divides"),
+        ({"size": 20, "levels": 3}, r"20×20 cannot be squeezed 3 times\. Choose a multiple of 8 as the size"),
         ({"coupling": "spline"}, r"no coupling 'spline'"),
-        ({"mixing": ("lu",)}, r"does not suit 3 levels"),
-        ({"flows": 0}, r"flows = 0"),
+        ({"mixing": ("lu",)}, r"does not fit 3 levels"),
+        ({"flows": 0}, r"flows is 0, but must be from 1 to 1,000"),
     ],
 )
-def test_impossible_shapes_are_refused(shape: dict, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_impossible_shapes_are_refused(shape: dict, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
         GlowSettings(**shape)

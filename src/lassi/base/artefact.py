@@ -1,9 +1,9 @@
-"""Artefacts: what a stage leaves behind, in a folder of its own.
+"""Artefacts: the output of a stage, each in its own folder.
 
-A folder holds the stage's files (``weights.safetensors``, ``.npy`` memory maps) and ``meta.json``: what
-it was made of, the checksum of each file, and figures. What it was made of has a fingerprint, so a stage
-whose fingerprint is there is skipped, and artefacts that do not belong together are refused. A folder is
-whole or absent. Nothing is pickled.
+A folder holds the stage's files (``weights.safetensors``, ``.npy`` memory maps) and ``meta.json``: the artefact's
+identity (what it was made from), the checksum of each file, and figures. The identity has a fingerprint, so a stage
+whose fingerprint exists already is skipped, and artefacts that do not belong together are refused. A folder is complete
+or absent. Nothing is pickled.
 """
 
 import hashlib
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 WEIGHTS = "weights.safetensors"
 META = "meta.json"
-LIBRARIES = ("lassi", "torch", "numpy", "scipy", "pillow")
+DISTRIBUTION = "lassi-fair"  # the name on the package index
+LIBRARIES = (DISTRIBUTION, "torch", "numpy", "scipy", "pillow")
 
 
 def digest(content: object) -> str:
-    """A hash of anything that JSON can say; equal for equal content, whatever the order of keys.
+    """A hash of anything that JSON can represent; equal for equal content, regardless of the order of keys.
 
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     True
@@ -42,20 +43,20 @@ def digest(content: object) -> str:
 
 
 def array_hash(array: NDArray[Any]) -> str:
-    """A hash of the numbers in an array, in their order and of their type."""
+    """A hash of the bytes of an array."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What an artefact is made of.
+    """What an artefact is made from.
 
     Args:
         stage: the kind of artefact, such as ``"flow"``.
-        version: the version of the stage's code, raised whenever its results change.
-        settings: everything the user chose, as JSON can say it.
+        version: the version of the stage's code, increased whenever its results change.
+        settings: everything the user chose, in a form that JSON can represent.
         parents: the fingerprint of each artefact or dataset it was made from, by role.
-        seed: the seed of its random streams, if it drew any.
+        seed: the seed of its random streams, if it has any.
     """
 
     stage: str
@@ -79,7 +80,7 @@ class Identity:
 
 
 class Draft:
-    """An artefact that is being written."""
+    """An artefact while it is being written."""
 
     def __init__(self, folder: Path, identity: Identity) -> None:
         self.folder = folder
@@ -94,20 +95,20 @@ class Draft:
         self.write_bytes(name, save({key: tensor.contiguous() for key, tensor in tensors.items()}))
 
     def write_bytes(self, name: str, content: bytes) -> None:
-        """Write a whole file."""
+        """Write a file in one go."""
         with self._open(name) as file:
             file.write(content)
 
     @contextmanager
     def write_rows(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> "Iterator[RowWriter]":
-        """Write an array ``shape`` as a ``.npy`` file, some rows at a time.
+        """Write an array of this shape as a ``.npy`` file, some rows at a time.
 
-        Through a file and not a memory map, because a disk that fills up under a map ends the process.
+        This uses a file instead of a memory map, because a full disk under a memory map kills the process.
         """
         with self._open(name) as file:
             rows = RowWriter(file, shape, np.dtype(dtype))
             yield rows
-        assert rows.count == shape[0], f"{name}: {rows.count} of {shape[0]} rows were written"
+        assert rows.count == shape[0], f"{name}: only {rows.count} of {shape[0]} rows were written"
 
     @contextmanager
     def _open(self, name: str) -> Iterator[HashedFile]:
@@ -129,7 +130,7 @@ class Draft:
 
 
 class RowWriter:
-    """Appends rows to a ``.npy`` file whose shape is known beforehand."""
+    """Appends rows to a ``.npy`` file whose shape is known in advance."""
 
     def __init__(self, file: HashedFile, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._file, self._row_shape, self._dtype = file, shape[1:], dtype
@@ -153,9 +154,9 @@ def _npy_header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
 
 @contextmanager
 def new_artefact(folder: Path, identity: Identity) -> Iterator[Draft]:
-    """Write an artefact; when the block ends it stands in ``folder``, whole, or there is none of it.
+    """Write an artefact; when the block ends, ``folder`` holds all of it, or none of it after an error.
 
-    If another writer has put one of the same fingerprint there meanwhile, that one stays.
+    If another process has written one with the same fingerprint in the meantime, that one stays.
     """
 
     def is_as_good(there: Path) -> bool:
@@ -165,7 +166,7 @@ def new_artefact(folder: Path, identity: Identity) -> Iterator[Draft]:
             return False
 
     if folder.is_dir() and not (folder / META).is_file() and any(folder.iterdir()):
-        raise UserError(f"'{folder}' holds other files and would be replaced.", hint="Choose a new or an empty folder.")
+        raise UserError(f"'{folder}' holds other files, which would be lost.", hint="Choose a new or an empty folder.")
     with whole_folder(folder, keeps=is_as_good) as part:
         draft = Draft(part, identity)
         yield draft
@@ -185,7 +186,7 @@ class Artefact:
         for name, file in self.meta["files"].items():
             path = folder / name
             if not path.is_file() or path.stat().st_size != file["bytes"]:
-                raise _damaged(folder, f"'{name}' is missing or cut short")
+                raise _damaged(folder, f"'{name}' is missing or truncated")
 
     @property
     def fingerprint(self) -> str:
@@ -193,10 +194,10 @@ class Artefact:
 
     @property
     def content(self) -> str:
-        """A hash of what it is made of and of what it holds: what a child is made of.
+        """A hash of its identity and its files, by which children refer to it.
 
-        The same settings may give other weights, with another number of threads, say; latents of the one must not pass
-        for those of the other.
+        The same settings can give different weights, for example with a different number of threads. Latents computed
+        with one set of weights must not be mistaken for those of another.
         """
         return digest([self.fingerprint, self.meta["files"]])
 
@@ -206,35 +207,35 @@ class Artefact:
         return figures
 
     def tensors(self, name: str = WEIGHTS) -> "dict[str, torch.Tensor]":
-        """Read a safetensors file, after its checksum was compared."""
+        """Read a safetensors file after verifying its checksum."""
         from safetensors.torch import load
 
         return load(self.read_bytes(name))
 
     def read_bytes(self, name: str) -> bytes:
-        """Read a whole file, after its checksum was compared."""
+        """Read a file after verifying its checksum."""
         content = (self.folder / name).read_bytes()
         if hashlib.sha256(content).hexdigest() != self.meta["files"][name]["sha256"]:
-            raise _damaged(self.folder, f"the checksum of '{name}' is not the one it was written with")
+            raise _damaged(self.folder, f"the checksum of '{name}' does not match")
         return content
 
     def rows(self, name: str) -> NDArray[Any]:
-        """A read-only memory map of a ``.npy`` file; :meth:`verify` compares its checksum."""
+        """A read-only memory map of a ``.npy`` file; only :meth:`verify` checks its checksum."""
         array: NDArray[Any] = np.load(self.folder / name, mmap_mode="r", allow_pickle=False)
         return array
 
     def verify(self) -> None:
-        """Read every file whole and compare its checksum."""
+        """Read every file and verify its checksum."""
         for name, file in self.meta["files"].items():
             if sha256(self.folder / name) != file["sha256"]:
-                raise _damaged(self.folder, f"the checksum of '{name}' is not the one it was written with")
+                raise _damaged(self.folder, f"the checksum of '{name}' does not match")
 
     def __repr__(self) -> str:
         return f"Artefact({self.identity.stage}, {self.fingerprint[:12]}, {str(self.folder)!r})"
 
 
 def find_artefact(folder: Path, identity: Identity) -> Artefact | None:
-    """The artefact in ``folder`` if one is there and is made of just this, else None."""
+    """The artefact in ``folder`` if there is one with this identity, otherwise None."""
     if not (folder / META).is_file():
         return None
     artefact = Artefact(folder)
@@ -242,22 +243,22 @@ def find_artefact(folder: Path, identity: Identity) -> Artefact | None:
 
 
 def common_parent(role: str, artefacts: Mapping[str, Artefact]) -> str:
-    """The fingerprint of the one parent that all have in this role; refuses artefacts that differ in it.
+    """The fingerprint of the parent that all have in common in this role; artefacts that differ in it are refused.
 
     Args:
         role: such as ``"flow"``.
-        artefacts: the artefacts to be combined, each under the name that a message calls it by.
+        artefacts: the artefacts to combine, under the names that messages use.
     """
     fingerprints = {name: artefact.identity.parents.get(role) for name, artefact in artefacts.items()}
     (first, expected), *others = fingerprints.items()
     for name, fingerprint in others:
         if fingerprint != expected:
             raise UserError(
-                f"'{first}' was made with the {role} {_short(expected)}, '{name}' with {_short(fingerprint)}.",
-                hint=f"Make both from the same {role}.",
+                f"'{first}' was made with the {role} {_short(expected)}, but '{name}' with {_short(fingerprint)}.",
+                hint=f"Make both with the same {role}.",
             )
     if expected is None:
-        raise UserError(f"'{first}' was not made from a {role}.", hint=f"Make it from a {role} first.")
+        raise UserError(f"'{first}' does not record a {role}.", hint=f"Make it again from a {role}.")
     return expected
 
 
@@ -270,16 +271,16 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         meta: dict[str, Any] = json.loads((folder / META).read_text())
     except FileNotFoundError:
         raise UserError(
-            f"There is no artefact in '{folder}': it has no '{META}'.",
+            f"There is no artefact in '{folder}': '{META}' is missing.",
             hint="Check the path, or run the stage that writes it.",
         ) from None
     except ValueError:
         raise _damaged(folder, f"'{META}' is not JSON") from None
     needed = {"stage", "version", "settings", "parents", "seed", "fingerprint", "files", "figures"}
     if not isinstance(meta, dict) or not needed <= meta.keys():
-        raise _damaged(folder, f"'{META}' lacks some of its entries")
+        raise _damaged(folder, f"'{META}' is incomplete")
     return meta
 
 
 def _damaged(folder: Path, what: str) -> UserError:
-    return UserError(f"The artefact in '{folder}' is damaged: {what}.", hint="Remove the folder and make it again.")
+    return UserError(f"The artefact in '{folder}' is damaged: {what}.", hint="Delete the folder and create it again.")

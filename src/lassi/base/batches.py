@@ -1,4 +1,4 @@
-"""Shuffled batches, by the number of the step."""
+"""Shuffled batches, indexed by step."""
 
 import math
 
@@ -9,9 +9,9 @@ from lassi.base.streams import Stream
 
 
 class Batches:
-    """Which rows are in the batch of a step: everybody once an epoch, in an order of the epoch's own.
+    """The rows in the batch of each step: every row once per epoch, in a new order each epoch.
 
-    A last batch of a single row is joined to the one before, because BatchNorm cannot use it.
+    If the last batch would have a single row, it is merged with the previous one, because BatchNorm needs two rows.
 
     >>> batches = Batches(7, 3, stream=Stream(0, "order"))
     >>> batches.per_epoch, [len(batches(step)) for step in range(2)]
@@ -19,8 +19,8 @@ class Batches:
     """
 
     def __init__(self, count: int, size: int, *, stream: Stream) -> None:
-        assert count >= 1, "there is somebody to train on"
-        assert size >= 1, "a batch holds somebody"
+        assert count >= 1, "training needs at least one row"
+        assert size >= 1, "a batch has at least one row"
         self._cuts = [*range(0, count, size), count]
         if len(self._cuts) > 2 and self._cuts[-1] - self._cuts[-2] == 1:
             del self._cuts[-2]
@@ -32,11 +32,11 @@ class Batches:
         return len(self._cuts) - 1
 
     def steps(self, epochs: float) -> int:
-        """How many steps some epochs take."""
+        """The number of steps in a number of epochs."""
         return math.ceil(epochs * self.per_epoch)
 
     def __call__(self, step: int) -> NDArray[np.int64]:
-        """The rows of a step, in rising order: a memory map is read fastest so."""
+        """The rows of a step, in ascending order, which is the fastest way to read a memory map."""
         epoch, place = divmod(step, self.per_epoch)
         if epoch != self._epoch:
             self._epoch, self._order = epoch, self._stream.at(epoch).numpy().permutation(self._count)

@@ -1,4 +1,4 @@
-"""Checkpoints: the whole state of a training, saved from time to time, whole or not at all."""
+"""Checkpoints: the complete state of a training run, saved at intervals and atomically."""
 
 import shutil
 import time
@@ -17,7 +17,7 @@ VERSION = 2
 
 @dataclass
 class State:
-    """Where a training stands, besides the weights and the optimiser."""
+    """The state of a training run, apart from the weights and the optimiser."""
 
     threads: int
     step: int = 0
@@ -33,10 +33,10 @@ class State:
 
 
 class Checkpoints:
-    """Saves the state of one training into a folder, in two slots by turns, so that one is whole at any moment.
+    """Saves the state of one training run, alternating between two slots, so that one is complete at any moment.
 
     Args:
-        run: the fingerprint of what is being made; checkpoints of anything else are not used.
+        run: the fingerprint of what is being trained; checkpoints of anything else are ignored.
         seconds: between two checkpoints.
     """
 
@@ -57,7 +57,7 @@ class Checkpoints:
         for number, moments in optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser.{number}.{name}": tensor for name, tensor in moments.items()}
         slot = self.folder / ("1" if newest and newest.folder.name == "0" else "0")
-        # The step is part of what it is made of, so that a later checkpoint takes an earlier one's place.
+        # The step is part of the identity, so that a later checkpoint replaces an earlier one.
         identity = Identity("checkpoint", VERSION, {"step": state.step}, {"run": self.run})
         with new_artefact(slot, identity) as draft:
             draft.write_tensors(tensors)
@@ -65,7 +65,7 @@ class Checkpoints:
         self._saved = time.monotonic()
 
     def load(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> State | None:
-        """Go on where the last checkpoint of this run was saved; None if there is none."""
+        """Resume from the last checkpoint of this run; None if there is none."""
         newest = self._newest()
         if newest is None:
             return None
@@ -78,13 +78,13 @@ class Checkpoints:
         return State(**newest.figures, best=parts["best"] or None)
 
     def drop(self, step: int) -> None:
-        """Forget the checkpoint of a step whose weights turned out to be no good."""
+        """Delete the checkpoint of a step whose weights turned out to be unusable."""
         newest = self._newest()
         if newest and newest.figures["step"] == step:
             shutil.rmtree(newest.folder)
 
     def remove(self) -> None:
-        """Forget all; the training is done."""
+        """Delete all checkpoints, once training is done."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _newest(self) -> Artefact | None:

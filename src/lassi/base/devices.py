@@ -1,4 +1,4 @@
-"""Where to compute."""
+"""Devices to compute on."""
 
 import torch
 
@@ -6,12 +6,12 @@ from lassi.base.errors import UserError
 
 
 def usable(name: str) -> torch.device:
-    """The device of a name, if one can compute on it here."""
+    """The device with this name, if it can be used on this machine."""
     try:
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError):
         raise UserError(
-            f"The device '{name}' cannot be used here.", hint="Choose cpu, or cuda where there is one."
+            f"The device '{name}' is not available on this machine.", hint="Choose cpu, or cuda with a GPU."
         ) from None
     return device

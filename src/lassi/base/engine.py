@@ -1,7 +1,7 @@
 """The engine: one function that maps work over chunks and yields the results in order.
 
-It runs in this process, on threads (image decoding, NumPy and PyTorch let go of the interpreter's lock).
-Results never depend on the chunk size or the number of workers; both are for speed and memory alone.
+It runs on threads in this process (image decoding, NumPy and PyTorch release the interpreter's lock). Results never
+depend on the chunk size or the number of workers, which only affect speed and memory.
 """
 
 import os
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -42,8 +42,8 @@ def map_chunks(
 ) -> Generator[T, None, None]:
     """Yield ``work(rows)`` for each chunk of ``range(count)``, in order.
 
-    At most ``workers + 1`` results exist at a time, so memory is bounded by the chunk size. The first
-    failure ends the work; what has not begun by then never does.
+    At most ``workers + 1`` results exist at a time, so memory is bounded by the chunk size. The first failure stops the
+    work: chunks that have not started by then never do.
     """
     with progress.task(what, count, unit) as task:
         results = _one_by_one(work, count, chunk) if workers <= 1 else _threaded(work, count, chunk, workers)
@@ -53,7 +53,7 @@ def map_chunks(
 
 
 def run_chunks(work: Callable[[range], None], count: int, **options: Any) -> None:
-    """Do ``work(rows)`` for each chunk; for work that leaves its result elsewhere. Options as above."""
+    """Call ``work(rows)`` for each chunk, for its side effects; options as for :func:`map_chunks`."""
     deque(map_chunks(work, count, **options), maxlen=0)
 
 

@@ -1,10 +1,10 @@
-"""The errors of the house.
+"""The package's own exceptions.
 
 Exception
-└── UserError      what the user can mend: one sentence and the next step, shown without a traceback
-    └── DiskFull   a file could not be written whole, and what was written is gone again
+└── UserError      the user can fix it: one sentence and the next step, shown without a traceback
+    └── DiskFull   a file could not be written completely; the incomplete part has been deleted
 
-Everything else that is raised is a mistake of ours.
+Any other exception is a bug in lassi.
 """
 
 import difflib
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """A mistake that the user can mend.
+    """An error that the user can fix.
 
     Args:
         sentence: what was seen and what was needed, as one sentence.
@@ -35,7 +35,7 @@ class UserError(Exception):
 
 
 class DiskFull(UserError):
-    """A file could not be written whole."""
+    """A file could not be written completely because the disk is full."""
 
 
 def _rebuild(kind: type[UserError], sentence: str, hint: str) -> UserError:
@@ -43,7 +43,7 @@ def _rebuild(kind: type[UserError], sentence: str, hint: str) -> UserError:
 
 
 def unknown(what: str, given: str, allowed: Iterable[str]) -> UserError:
-    """The error for a name that is not among those allowed; suggests the nearest, or lists a few.
+    """The error for a name that does not exist; it suggests the closest name, or lists some.
 
     >>> print(unknown("attribute", "Smilling", ["Young", "Smiling"]))
     There is no attribute 'Smilling'. Did you mean 'Smiling'?

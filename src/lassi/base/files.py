@@ -1,4 +1,4 @@
-"""Writing files so that they are whole or absent."""
+"""Writing files atomically: they are complete or absent."""
 
 import errno
 import glob
@@ -15,7 +15,7 @@ from lassi.base.errors import DiskFull, UserError
 
 
 def cache_folder() -> Path:
-    """Where things that can be made again are kept: ``$LASSI_CACHE``, else ``lassi`` in the user's cache."""
+    """The folder for things that can be recomputed: ``$LASSI_CACHE``, otherwise ``lassi`` in the user's cache."""
     if chosen := os.environ.get("LASSI_CACHE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lassi"
@@ -23,37 +23,37 @@ def cache_folder() -> Path:
 
 @contextmanager
 def whole_folder(folder: Path, *, keeps: Callable[[Path], bool]) -> Iterator[Path]:
-    """A folder to write into that takes the place of ``folder`` when the block ends, whole, or never.
+    """A temporary folder that replaces ``folder`` when the block ends without an error.
 
-    An exception leaves nothing behind. What a killed process left is swept away by the next writer. Files
-    in it are written with :class:`HashedFile`.
+    An exception leaves nothing behind. The next writer deletes what a killed process left. Files inside are written
+    with :class:`HashedFile`.
 
     Args:
-        keeps: whether a folder that stands there by then is as good; it is kept, because another process
-            may be reading it.
+        keeps: whether a folder that exists by then is equally good; if so it stays, because another process may be
+            reading it.
     """
     part = folder.parent / _part_name(folder)
     try:
-        with refusals_told(folder):
+        with os_errors_reported(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
             _sweep(folder)
             part.mkdir()
         yield part
-        with refusals_told(folder):
+        with os_errors_reported(folder):
             _sync(part)
-            _take_the_place_of(folder, part, keeps)
+            _replace(folder, part, keeps)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is whole or absent (or as it was before)."""
+    """Write a file atomically: afterwards it is complete, or as it was before."""
     path = path.resolve()
     if path.exists() and not path.is_file():
-        raise UserError(f"'{path}' is there and is no ordinary file.", hint="Choose another name.")
+        raise UserError(f"'{path}' exists and is not a regular file.", hint="Choose another name.")
     part = path.parent / _part_name(path)
     try:
-        with refusals_told(path):
+        with os_errors_reported(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             _sweep(path)
             with HashedFile(part) as file:
@@ -65,17 +65,17 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 class HashedFile:
-    """A new file that knows its checksum and its size; on the disk, not only written, once closed."""
+    """A new file that knows its checksum and its size; closing it flushes it to disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with refusals_told(path):
+        with os_errors_reported(path):
             self._file = path.open("xb")
         self._hash = hashlib.sha256()
         self.bytes = 0
 
     def write(self, content: bytes | memoryview) -> None:
-        with refusals_told(self.path):
+        with os_errors_reported(self.path):
             self._file.write(content)
         self._hash.update(content)
         self.bytes += len(content)
@@ -88,7 +88,7 @@ class HashedFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with refusals_told(self.path), self._file:
+        with os_errors_reported(self.path), self._file:
             self._file.flush()
             os.fsync(self._file.fileno())
 
@@ -100,19 +100,19 @@ def sha256(path: Path) -> str:
 
 
 @contextmanager
-def refusals_told(path: Path) -> Iterator[None]:
-    """What the operating system refuses while ``path`` is written is for the user to mend."""
+def os_errors_reported(path: Path) -> Iterator[None]:
+    """Turn errors of the operating system while writing ``path`` into errors that the user can fix."""
     try:
         yield
     except OSError as error:
         path = Path(*(_whole_name(name) for name in path.parts))
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(
-                f"The disk filled up while '{path}' was written; nothing unfinished is left behind.",
+                f"The disk filled up while writing '{path}'; the incomplete file has been deleted.",
                 hint="Free some space and try again, or choose another disk with LASSI_CACHE or --out.",
             ) from error
         raise UserError(
-            f"'{path}' cannot be written ({error.strerror}).", hint="Choose a place that can be written to."
+            f"'{path}' cannot be written ({error.strerror}).", hint="Choose a path that you can write to."
         ) from error
 
 
@@ -121,13 +121,13 @@ def _part_name(path: Path) -> str:
 
 
 def _whole_name(part_name: str) -> str:
-    """The name that a part will have, as the user knows it; any other name is itself."""
+    """The final name of a temporary file, which is the one the user knows; any other name is unchanged."""
     before, own, _ = part_name.partition(f".{socket.gethostname()}.{os.getpid()}.")
     return before.removeprefix(".") if own else part_name
 
 
 def _sweep(path: Path) -> None:
-    """Remove what writers of ``path`` on this machine that no longer live have left."""
+    """Delete what dead writers of ``path`` on this machine have left behind."""
     prefix = f".{path.name}.{socket.gethostname()}."
     for part in path.parent.glob(f"{glob.escape(prefix)}*.part"):
         pid = part.name.removeprefix(prefix).split(".")[0]
@@ -155,8 +155,8 @@ def _sync(folder: Path) -> None:
         os.close(handle)
 
 
-def _take_the_place_of(folder: Path, part: Path, keeps: Callable[[Path], bool]) -> None:
-    """Rename ``part`` to ``folder``; a folder that stands there is moved away first, as a rename needs."""
+def _replace(folder: Path, part: Path, keeps: Callable[[Path], bool]) -> None:
+    """Rename ``part`` to ``folder``, after moving any existing folder away, which a rename requires."""
     moved_away: list[Path] = []
     try:
         while True:
@@ -169,7 +169,7 @@ def _take_the_place_of(folder: Path, part: Path, keeps: Callable[[Path], bool]) 
                     raise
             if keeps(folder):
                 return
-            with suppress(FileNotFoundError):  # another writer has just moved it away
+            with suppress(FileNotFoundError):  # another writer has just moved it
                 moved_away.append(folder.rename(folder.parent / _part_name(folder)))
     finally:
         for old in moved_away:

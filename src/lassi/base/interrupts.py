@@ -1,4 +1,4 @@
-"""Interruptions that wait until a piece of work is whole."""
+"""Deferring interrupts until a piece of work is complete."""
 
 import signal
 import threading
@@ -10,16 +10,16 @@ from types import FrameType
 
 @dataclass
 class Held:
-    """Whether somebody has pressed Ctrl-C meanwhile."""
+    """Whether Ctrl-C has been pressed in the meantime."""
 
     pending: bool = False
 
 
 @contextmanager
 def held_interrupts() -> Iterator[Held]:
-    """Within the block a first Ctrl-C only sets ``pending``, to be seen at a good moment; a second interrupts.
+    """Within the block, the first Ctrl-C only sets ``pending``; a second one interrupts.
 
-    Only the main thread is interrupted, so elsewhere this does nothing.
+    Only the main thread receives interrupts, so in other threads this does nothing.
     """
     held = Held()
     if threading.current_thread() is not threading.main_thread():

@@ -1,4 +1,4 @@
-"""Filling modules with tensors from a file, leaf by leaf."""
+"""Loading tensors from a file into modules, one by one."""
 
 import hashlib
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ from lassi.base.errors import UserError
 
 
 def fill(module: nn.Module, tensors: Mapping[str, Tensor], *, called: str) -> None:
-    """Put tensors into a module; a leaf that is missing, left over, of another shape or not finite is named.
+    """Load tensors into a module; an error names a tensor that is missing, superfluous, misshapen or not finite.
 
     Args:
-        called: what a message calls the file.
+        called: what messages call the file.
     """
     leaves = module.state_dict()
     for name in [*leaves, *tensors]:
@@ -22,16 +22,16 @@ def fill(module: nn.Module, tensors: Mapping[str, Tensor], *, called: str) -> No
         if name not in leaves:
             raise _unfit(called, f"'{name}' is not part of the model")
         if tensors[name].shape != leaves[name].shape:
-            raise _unfit(called, f"'{name}' has shape {_shape(tensors[name])}, not {_shape(leaves[name])}")
+            raise _unfit(called, f"'{name}' has shape {_shape(tensors[name])}, but needs {_shape(leaves[name])}")
         if tensors[name].dtype != leaves[name].dtype:
-            raise _unfit(called, f"'{name}' holds {tensors[name].dtype}, not {leaves[name].dtype}")
+            raise _unfit(called, f"'{name}' has type {tensors[name].dtype}, but needs {leaves[name].dtype}")
         if not tensors[name].isfinite().all():
-            raise _unfit(called, f"'{name}' holds values that are not finite")
+            raise _unfit(called, f"'{name}' has values that are not finite")
     module.load_state_dict(dict(tensors))
 
 
 def tensors_hash(tensors: Mapping[str, Tensor]) -> str:
-    """A hash of named tensors, bit by bit."""
+    """A hash of the names and bytes of tensors."""
     hashed = hashlib.sha256()
     for name, tensor in sorted(tensors.items()):
         rows = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
@@ -40,8 +40,8 @@ def tensors_hash(tensors: Mapping[str, Tensor]) -> str:
 
 
 def _shape(tensor: Tensor) -> str:
-    return "×".join(map(str, tensor.shape)) or "of a single number"
+    return "×".join(map(str, tensor.shape)) or "()"
 
 
 def _unfit(called: str, what: str) -> UserError:
-    return UserError(f"In {called} {what}.", hint="Use the file that belongs to this model, or make it again.")
+    return UserError(f"In {called}, {what}.", hint="Use the file that belongs to this model, or create it again.")

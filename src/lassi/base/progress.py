@@ -1,7 +1,7 @@
-"""Progress of long work: what, how fast, how long still.
+"""Progress of long work: what is being done, how fast, and the time left.
 
-The library is silent unless it is handed a :class:`Progress`. The command line hands in :class:`Bars` on
-a terminal and :class:`Lines`, one line a stage, elsewhere.
+The library is silent unless it is given a :class:`Progress`. The command line uses :class:`Bars` on a terminal, and
+:class:`Lines`, one line per stage, elsewhere.
 """
 
 import sys
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-WORTH_A_LINE = 2.0  # seconds; a shorter stage leaves nothing behind on a terminal
+WORTH_A_LINE = 2.0  # seconds; on a terminal, shorter stages leave no line behind
 
 
 class Task(Protocol):
-    """A stage under way."""
+    """A stage in progress."""
 
     def advance(self, count: int = 1) -> None:
-        """Say that ``count`` more units are done."""
+        """Record that ``count`` more units are done."""
 
     def note(self, text: str) -> None:
-        """Show a figure beside the bar, such as ``"1.42 bits/dim"``; the last one stays in the summary."""
+        """Show a figure next to the bar, such as ``"1.42 bits/dim"``; the last one also appears in the summary."""
 
 
 class Progress(Protocol):
-    """Whom long work tells how far it is."""
+    """Receives the progress of long work."""
 
     def task(self, what: str, total: int, unit: str) -> AbstractContextManager[Task]:
-        """Begin a stage of ``total`` units, such as ``task("encoding", 12_000, "images")``."""
+        """Start a stage of ``total`` units, such as ``task("encoding", 12_000, "images")``."""
 
 
 class _SilentTask:
@@ -50,18 +50,18 @@ class _Silent:
 SILENT: Progress = _Silent()
 
 
-class Of:
-    """Tells whose each stage is, where several models go through the same ones."""
+class Prefixed:
+    """Prefixes each stage with its owner, for when several models go through the same stages."""
 
-    def __init__(self, whose: str, progress: Progress) -> None:
-        self._whose, self._progress = whose, progress
+    def __init__(self, owner: str, progress: Progress) -> None:
+        self._owner, self._progress = owner, progress
 
     def task(self, what: str, total: int, unit: str) -> AbstractContextManager[Task]:
-        return self._progress.task(f"{self._whose}: {what}", total, unit)
+        return self._progress.task(f"{self._owner}: {what}", total, unit)
 
 
 class _Count:
-    """Counts, and sums up in one line."""
+    """Counts units and summarises them in one line."""
 
     def __init__(self, what: str, unit: str) -> None:
         self.what, self.unit = what, unit
@@ -79,13 +79,13 @@ class _Count:
 
     def summary(self) -> str:
         seconds = self.seconds()
-        rate = f", {told_rate(self.done / seconds, self.unit)}" if self.done and seconds >= 0.1 else ""
+        rate = f", {format_rate(self.done / seconds, self.unit)}" if self.done and seconds >= 0.1 else ""
         noted = f", {self.noted}" if self.noted else ""
         return f"{self.what}: {self.done:,} {self.unit} in {duration(seconds)}{rate}{noted}"
 
 
 class Lines:
-    """One line a stage, when it is done."""
+    """One line per stage, when it is done."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -99,7 +99,7 @@ class Lines:
 
 
 class Bars:
-    """A bar a stage with rate and time left, and a line for each stage of over two seconds."""
+    """One bar per stage, with rate and time left, and one line for each stage that took over two seconds."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -149,7 +149,7 @@ def _bars(console: "Console") -> "RichProgress":
 
     class Rate(ProgressColumn):
         def render(self, task: RichTask) -> Text:
-            return Text(told_rate(task.speed, task.fields["unit"]) if task.speed else "")
+            return Text(format_rate(task.speed, task.fields["unit"]) if task.speed else "")
 
     return RichProgress(
         TextColumn("{task.description}", markup=False),
@@ -165,22 +165,22 @@ def _bars(console: "Console") -> "RichProgress":
 
 
 def for_stream(stream: TextIO | None = None) -> Progress:
-    """Bars on a terminal, one line a stage elsewhere; on standard error unless told otherwise."""
+    """Bars on a terminal, one line per stage elsewhere; on standard error by default."""
     stream = stream or sys.stderr
     return Bars(stream) if stream.isatty() else Lines(stream)
 
 
-def told_rate(rate: float, unit: str) -> str:
-    """How fast, as a person says it.
+def format_rate(rate: float, unit: str) -> str:
+    """A rate in readable form.
 
-    >>> told_rate(1234.5, "images"), told_rate(0.04, "models")
+    >>> format_rate(1234.5, "images"), format_rate(0.04, "models")
     ('1,234 images/s', '25 s each')
     """
     return f"{rate:,.0f} {unit}/s" if rate >= 1 else f"{duration(1 / rate)} each"
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them.
+    """A time in readable form.
 
     >>> duration(0.25), duration(75), duration(7260)
     ('0.2 s', '1 min 15 s', '2 h 1 min')

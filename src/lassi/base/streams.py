@@ -1,9 +1,9 @@
 """Random numbers by name.
 
-A stream is named by (seed, purpose, index) and its numbers depend on that name alone. So a person's
-result depends on neither the batch, the order nor the number of workers, and two purposes never share
-numbers. A :class:`Stream` is a value, not a state: asked twice for its generator it begins anew, so
-whatever needs two sets of numbers names two purposes with :meth:`Stream.child`.
+A stream is named by (seed, purpose, index), and its numbers depend on that name only. So a person's result does not
+depend on the batch, the order or the number of workers, and two purposes never share numbers. A :class:`Stream` is a
+value without state: its generator always starts from the beginning, so code that needs two sets of numbers names two
+purposes with :meth:`Stream.child`.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ class Stream:
     Args:
         seed: the seed of the whole run.
         purpose: what the numbers are for, such as ``"certify/centre"``.
-        index: whom they are for: a person, a step, an epoch.
+        index: the person, step or epoch they are for.
 
     >>> noise = Stream(42, "noise")
     >>> bool((noise.at(7).numpy().random(3) == noise.at(7).numpy().random(3)).all())
@@ -39,26 +39,26 @@ class Stream:
     index: int = 0
 
     def at(self, index: int) -> "Stream":
-        """The stream of the same seed and purpose for another person, step or epoch."""
+        """The stream with the same seed and purpose for another person, step or epoch."""
         return replace(self, index=int(index))
 
     def child(self, purpose: str) -> "Stream":
-        """The stream of the same seed and index for a purpose within this one."""
+        """The stream with the same seed and index for a purpose within this one."""
         return replace(self, purpose=f"{self.purpose}/{purpose}")
 
     def numpy(self) -> np.random.Generator:
-        """A NumPy generator at the beginning of this stream."""
+        """A NumPy generator at the start of this stream."""
         return np.random.Generator(np.random.Philox(key=self._key(16)))
 
     def torch(self) -> "torch.Generator":
-        """A PyTorch generator, on the host, at the beginning of this stream."""
+        """A PyTorch generator on the CPU, at the start of this stream."""
         import torch
 
         return torch.Generator().manual_seed(self._key(8) >> 1)
 
     @contextmanager
     def global_torch(self) -> Iterator[None]:
-        """PyTorch's global generator set to this stream, for what takes no other, and as it was afterwards."""
+        """Set PyTorch's global generator to this stream within the block, for code that takes no other generator."""
         import torch
 
         with torch.random.fork_rng(devices=[]):
@@ -66,6 +66,6 @@ class Stream:
             yield
 
     def _key(self, size: int) -> int:
-        # The index comes first and holds no slash, so no two names are spelled alike.
+        # The index comes first and has no slash, so different names never give the same text.
         name = f"{self.seed}/{self.index}/{self.purpose}".encode()
         return int.from_bytes(hashlib.blake2b(name, digest_size=size).digest(), "big")

@@ -1,9 +1,9 @@
-"""How many threads to use. More are not always faster: beside another busy process two can be far slower than one."""
+"""How many threads to use. More are not always faster: next to a busy process two can be far slower than one."""
 
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import torch
 
@@ -17,14 +17,19 @@ def use_threads(count: int | None) -> None:
 
 
 @contextmanager
-def one_thread_each() -> Iterator[None]:
-    """Let PyTorch use one thread, where several workers keep all cores busy."""
+def threads_used(count: int) -> Iterator[None]:
+    """Within the block PyTorch uses so many threads; afterwards as many as before."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(count)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def one_thread_each() -> AbstractContextManager[None]:
+    """Within the block PyTorch uses one thread, where several workers keep all cores busy."""
+    return threads_used(1)
 
 
 def fastest_threads(work: Callable[[], object], *, repeats: int = 3) -> int:

@@ -2,24 +2,23 @@
 
 What is trained says what its loss is at a step and how good it is; the loop does the rest: learning rate, clipping,
 validation, the best model, early stopping, checkpoints, progress. A loss depends on the step's number alone (its
-random numbers come from streams named by it), so a run that was killed goes on from its last checkpoint and ends
-with the same bits.
+random numbers come from streams named by it), so a run that was killed resumes from its last checkpoint and ends with
+the same bits.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from lassi.base.checkpoint import Checkpoints, State
+from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.interrupts import held_interrupts
-from lassi.base.progress import SILENT, Progress
-from lassi.base.threads import fastest_threads
+from lassi.base.threads import fastest_threads, threads_used
 
 
 @dataclass(frozen=True)
@@ -98,35 +97,48 @@ class Diverged(UserError):
     """The loss or the gradient is no longer finite."""
 
 
+@dataclass(frozen=True)
+class Wording:
+    """What progress says.
+
+    Args:
+        what: is being trained.
+        unit: what a batch is made of.
+        show: how a validation's value is shown.
+    """
+
+    what: str = "training"
+    unit: str = "examples"
+    show: Callable[[float], str] = "loss {:.4f}".format
+
+
 def train(
     trainee: Trainee,
     settings: TrainSettings,
     *,
     checkpoints: Checkpoints | None = None,
-    threads: int | None = None,
-    what: str = "training",
-    unit: str = "examples",
-    show: Callable[[float], str] = "loss {:.4f}".format,
-    progress: Progress = SILENT,
+    compute: Compute | None = None,
+    wording: Wording | None = None,
 ) -> Trained:
     """Train until the last step or until patience ends; the model is then the best one seen.
 
     Args:
-        checkpoints: where to save the state from time to time, and where to go on from.
-        threads: how many to use; the fastest number is found by trying unless told. A run that goes on uses as many
-            as before, because the bits of a sum depend on it.
-        unit: what a batch is made of.
-        show: how a validation's value is shown.
+        checkpoints: where to save the state from time to time, and where to resume from.
+        compute: with how many threads; the fastest number is found by trying unless given. A run that resumes uses as
+            many as before, because the bits of a sum depend on it.
     """
-    model = trainee.model
+    compute, wording, model = compute or Compute(), wording or Wording(), trainee.model
     optimiser = torch.optim.Adam(model.parameters(), settings.learning_rate, fused=_on_known_device(model))
     state = checkpoints.load(model, optimiser) if checkpoints else None
     if state is None:
-        state = State(threads=threads or _try_threads(trainee))
+        state = State(threads=compute.threads or _try_threads(trainee))
         if checkpoints:
             checkpoints.save(model, optimiser, state)  # from now on the number of threads is settled
-    torch.set_num_threads(state.threads)
-    with progress.task(what, settings.steps * trainee.batch, unit) as task, held_interrupts() as interrupt:
+    with (
+        threads_used(state.threads),
+        compute.progress.task(wording.what, settings.steps * trainee.batch, wording.unit) as task,
+        held_interrupts() as interrupt,
+    ):
         task.advance(state.step * trainee.batch)
         while state.step < settings.steps and not _out_of_patience(state, settings):
             try:
@@ -137,7 +149,7 @@ def train(
                 raise
             if state.step % settings.validate_every == 0 or state.step == settings.steps:
                 _validate(trainee, state)
-                task.note(show(state.curve[-1]["valid"]))
+                task.note(wording.show(state.curve[-1]["valid"]))
             task.advance(trainee.batch)
             if checkpoints:
                 checkpoints.save_if_due(model, optimiser, state)
@@ -145,6 +157,11 @@ def train(
                 if checkpoints:
                     checkpoints.save(model, optimiser, state)
                 raise KeyboardInterrupt
+    return _best(model, state)
+
+
+def _best(model: nn.Module, state: State) -> Trained:
+    """Put the best weights seen into the model."""
     assert state.best is not None, "there is a validation at the end"
     assert state.best_value is not None
     model.load_state_dict(state.best)
@@ -245,8 +262,3 @@ def _try_threads(trainee: Trainee) -> int:
 def _on_known_device(model: nn.Module) -> bool:
     """Adam's fused form is there for these devices."""
     return next(model.parameters()).device.type in ("cpu", "cuda")
-
-
-def checkpoint_folder(stage: Path) -> Path:
-    """Where the checkpoints of a stage are kept until it is done."""
-    return stage.parent / f"{stage.name}.unfinished"

@@ -16,9 +16,9 @@ from lassi.certify.certificate import Certificate
 from lassi.certify.exact.balls import certify_balls
 from lassi.certify.exact.segments import certify_segments
 from lassi.certify.smoothed.joint import certify_joint
-from lassi.certify.smoothed.modular import certify_modular
+from lassi.certify.smoothed.modular import ModularPlan, certify_modular
 from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
-from lassi.consumer.classifier import Classifier, from_linear
+from lassi.consumer.classifier import from_linear
 from lassi.representation.network import WIDTHS, Representation
 from lassi.representation.objective import Objective, Producer
 from lassi.similarity.sets import SimilaritySet
@@ -81,7 +81,8 @@ def _ours(name: str, samples: int, quick: bool) -> dict[str, Certify]:
     joint = ClassSmoothing(SIGMA, samples=samples if quick else 100_000)
 
     def modular(centres: CentreSmoothing) -> Certify:
-        return lambda model, z, people, ball: certify_modular(model, z, people, ball, centres, classes, seed=0)
+        plan = ModularPlan(centres, classes)
+        return lambda model, z, people, ball: certify_modular(model, z, people, ball, plan, seed=0)
 
     return {
         "smoothed-modular-n1": modular(sampled),
@@ -108,16 +109,13 @@ def _plain_seconds(
     model: Model, z: Tensor, similar: SimilaritySet, name: str, samples: int, quick: bool, *, repeats: int
 ) -> dict[str, float]:
     """Seconds of the plain procedures for one person."""
-    assert isinstance(model.classifier, Classifier)
     many = samples if quick else 100_000
     settings = PlainSettings(SIGMA, SIGMA_RS[name], samples, samples_rs=many)
-    r, c, a = model.representation, model.classifier, similar.directions
+    one = SimilaritySet(similar.directions[:, :1], similar.radius)
     works: dict[str, Callable[[], object]] = {
-        "port-n1": lambda: plain_modular(r, c, z, a[:, :1], 1.0, settings, generator=STREAM.torch(), force=True),
-        "port-n3": lambda: plain_modular(r, c, z, a, 1.0, settings, generator=STREAM.torch(), force=True),
-        "joint-n3": lambda: plain_joint(
-            r, c, z, a, SIGMA, samples0=2_000, samples=many, alpha=0.001, generator=STREAM.torch()
-        ),
+        "port-n1": lambda: plain_modular(model, z, one, settings, generator=STREAM.torch(), force=True),
+        "port-n3": lambda: plain_modular(model, z, similar, settings, generator=STREAM.torch(), force=True),
+        "joint-n3": lambda: plain_joint(model, z, similar, settings, generator=STREAM.torch()),
     }
     taken: dict[str, list[float]] = {work: [] for work in works}
     for _ in range(repeats):

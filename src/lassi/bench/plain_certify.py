@@ -12,9 +12,10 @@ import torch
 from scipy.stats import norm
 from torch import Tensor
 
+from lassi.certify.along.model import Model
 from lassi.certify.smoothed.statistics import lower_bound
 from lassi.consumer.classifier import Classifier
-from lassi.representation.network import Representation
+from lassi.similarity.sets import SimilaritySet
 
 BATCH = 1000  # samples in a pass
 
@@ -49,24 +50,30 @@ class PlainCertificate:
 
 @torch.no_grad()
 def plain_modular(
-    r: Representation, c: Classifier, z: Tensor, a: Tensor, radius: float, settings: PlainSettings, *,
-    generator: torch.Generator, force: bool = False,
-) -> PlainCertificate:  # fmt: skip
-    """Certify one person ``(q,)`` along directions ``(q, n)``.
+    model: Model,
+    z: Tensor,
+    similar: SimilaritySet,
+    settings: PlainSettings,
+    *,
+    generator: torch.Generator,
+    force: bool = False,
+) -> PlainCertificate:
+    """Certify one person ``(q,)``.
 
     Args:
         force: go through every stage, also where an earlier one abstains.
     """
+    r, a = model.representation, similar.directions
 
     def samples() -> Tensor:
         t = settings.sigma_cs * torch.randn(settings.samples, a.shape[1], generator=generator)
         return torch.cat([r(z + part @ a.T) for part in torch.split(t, BATCH)])
 
-    centre_radius = _centre(samples, radius, settings, force)
+    centre_radius = _centre(samples, similar.radius, settings, force)
     if centre_radius is None:
         return PlainCertificate(None, None)
     centre, d_cs = centre_radius
-    return PlainCertificate(d_cs, _class_radius(c, centre, settings, generator))
+    return PlainCertificate(d_cs, _class_radius(_network(model), centre, settings, generator))
 
 
 def _centre(
@@ -105,10 +112,10 @@ def _class_radius(c: Classifier, centre: Tensor, settings: PlainSettings, genera
 
 @torch.no_grad()
 def plain_joint(
-    r: Representation, c: Classifier, z: Tensor, a: Tensor, sigma: float, *, samples0: int, samples: int,
-    alpha: float, generator: torch.Generator,
-) -> float:  # fmt: skip
-    """The radius of the class of C(R(z + A t)), t ~ N(0, σ²): all samples through the whole of both."""
+    model: Model, z: Tensor, similar: SimilaritySet, settings: PlainSettings, *, generator: torch.Generator
+) -> float:
+    """The radius of the class of C(R(z + A t)), t ~ N(0, σ_cs²): all samples through the whole of both."""
+    r, c, a, sigma = model.representation, _network(model), similar.directions, settings.sigma_cs
 
     def counts(number: int) -> Tensor:
         totals = torch.zeros(c.num_classes, dtype=torch.int64)
@@ -117,6 +124,11 @@ def plain_joint(
             totals += torch.bincount(c(r(z + t @ a.T)).argmax(1), minlength=c.num_classes)
         return totals
 
-    label = counts(samples0).argmax()
-    p_a = lower_bound(int(counts(samples)[label]), samples, alpha)
+    label = counts(settings.samples_rs0).argmax()
+    p_a = lower_bound(int(counts(settings.samples_rs)[label]), settings.samples_rs, settings.alpha_rs)
     return sigma * float(norm.ppf(p_a))
+
+
+def _network(model: Model) -> Classifier:
+    assert isinstance(model.classifier, Classifier), "a network is measured"
+    return model.classifier

@@ -8,25 +8,28 @@ from typing import Any
 
 from lassi.base.errors import UserError
 
-METHODS = ("smoothed-modular", "smoothed-joint", "exact-joint", "exact-modular")
-
 
 class Outcome(Enum):
-    """How it ended, with a sentence for whoever reads it."""
+    """How it ended, with a sentence for the reader."""
 
-    CERTIFIED = "Provably the same class for everybody similar."
+    CERTIFIED = "Everyone similar provably gets the same class."
     NOT_CERTIFIED = "Not proven; a tighter method or more samples may still prove it."
-    COUNTEREXAMPLE = "A similar person gets another class."
-    ABSTAINED = "The samples did not single out a class or a centre."
-    UNDECIDED = "The search ended at its budget, or the margin is within rounding; raise --max-boxes."
+    COUNTEREXAMPLE = "A similar person gets a different class."
+    ABSTAINED = "The samples did not single out one class or centre."
+    UNDECIDED = "The search ended at its budget, or the margin is within rounding; raise certify.max_boxes."
+
+    @property
+    def label(self) -> str:
+        """The name as a reader sees it, such as ``not certified``."""
+        return self.name.lower().replace("_", " ")
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A similar person who gets another class.
+    """A similar person who gets a different class.
 
     Args:
-        t: the coefficients, along the basis of the similarity set.
+        t: the coefficients along the original directions, ``(n,)``: the person is D(z + A t).
         predicted: the class there.
     """
 
@@ -39,15 +42,15 @@ class Certificate:
     """What was found out about one person.
 
     Args:
-        person: the number of the person in the dataset, or −1 for a picture from elsewhere.
-        method: one of :data:`METHODS`.
-        predicted: the class of the person; None where the model abstains.
+        person: the person's number in the dataset, or −1 for a picture from elsewhere.
+        method: the name of the method; see :mod:`lassi.certify.methods`.
+        predicted: the person's class; None where the model abstains.
         radius: ε, in multiples of a direction.
         alpha: P(certified and wrong) is at most this; 0 for exact certificates.
-        figures: of the method: ``centre_radius`` and ``class_radius``, or ``margin`` and ``slack``, …
-        flip: up to this ‖t‖ nobody gets another class, where it was searched for; None: up to the limit of the search.
-        counterexample: somebody similar who gets another class.
-        of: fingerprints of what it depends on: flow, directions, representation, classifier.
+        figures: the method's own: ``centre_radius`` and ``class_radius``, or ``margin`` and ``slack``, …
+        flip: up to this ‖t‖ nobody gets a different class, where that was searched for; None: up to the search's limit.
+        counterexample: somebody similar who gets a different class.
+        of: fingerprints of what it depends on: flow, directions, representation, classifier, settings.
         seed: of its draws; None where there are none.
     """
 
@@ -91,5 +94,4 @@ class Certificate:
             raise UserError(f"A line is not a certificate ({error}).", hint="Certify again into a new file.") from error
 
     def __str__(self) -> str:
-        named = self.outcome.name.lower().replace("_", " ")
-        return f"person {self.person}: {named} ({self.method}, class {self.predicted}). {self.outcome.value}"
+        return f"person {self.person}: {self.outcome.label} ({self.method}, class {self.predicted})"

@@ -6,26 +6,36 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from lassi.base.artefact import Artefact, Identity, array_hash, new_artefact
-from lassi.base.errors import UserError, unknown
+from lassi.base.errors import UserError
 from lassi.base.modules import tensors_hash
+from lassi.base.progress import SILENT, Progress
 from lassi.certify.along.model import Model
-from lassi.certify.certificate import Certificate
+from lassi.certify.certificate import Counterexample
+from lassi.certify.certificates import Certificates
+from lassi.certify.certification import Certification
 from lassi.certify.exact.confirm import moved_by
-from lassi.certify.people import Certification, certify_some, default_method
-from lassi.certify.smoothed.joint import predict_joint
-from lassi.certify.smoothed.modular import predict_modular
+from lassi.certify.exact.joint import ExactJoint
+from lassi.certify.method import People, Subject
+from lassi.certify.methods import default_method
+from lassi.certify.people import Certifier, certify_people
+from lassi.certify.smoothed.modular import SmoothedModular
 from lassi.consumer.classifier import Classifier, load_classifier, save_classifier
 from lassi.consumer.foreign import as_classifier
-from lassi.data.preprocess import quantise
+from lassi.data.preprocess import flow_input, quantise
 from lassi.flow.glow import Glow
 from lassi.flow.protocol import Flow
 from lassi.flow.store import load_glow, save_glow
 from lassi.representation.network import Representation
 from lassi.representation.train import load_representation, save_representation
 from lassi.similarity.sets import SimilaritySet
+
+CHUNK = 256  # pictures encoded at a time
+
+ImageLike = Tensor | NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +65,8 @@ class FairModel:
             "representation": self.representation.latent_dim,
         }
         if len(set(dims.values())) > 1:
-            told = ", ".join(f"the {name} has {dim}" for name, dim in dims.items())
-            raise UserError(f"The latents are of different lengths: {told}.", hint="Make all from the same flow.")
+            lengths = ", ".join(f"the {name} has {dim}" for name, dim in dims.items())
+            raise UserError(f"The latents have different lengths: {lengths}.", hint="Make all from the same flow.")
         object.__setattr__(self, "classifier", as_classifier(self.classifier))
 
     @cached_property
@@ -65,61 +75,67 @@ class FairModel:
         return Model(self.representation.eval(), self.classifier)
 
     @torch.no_grad()
-    def latents(self, images: Tensor) -> Tensor:
-        """z = E(x) of pictures: uint8 ``(B, 3, H, W)``, or as the flow sees them, float."""
-        return self.flow.encode(quantise(images) if images.dtype == torch.uint8 else images)
+    def latents(self, images: ImageLike) -> Tensor:
+        """z = E(x) of pictures: uint8 ``(B, 3, H, W)``, or float as the flow was trained on them."""
+        x = torch.as_tensor(images)
+        seen = flow_input(x) if isinstance(self.flow, Glow) else quantise(x) if x.dtype == torch.uint8 else x
+        return torch.cat([self.flow.encode(part) for part in torch.split(seen, CHUNK)])
 
     @torch.no_grad()
-    def predict(self, images: Tensor) -> Tensor:
+    def predict(self, images: ImageLike) -> Tensor:
         """The class of each picture, in the arithmetic that exact certificates are about: float64 from z on."""
         z = self.latents(images).double()
         if isinstance(self.classifier, Classifier):
             return self.model.networks(z).argmax(1)
         return self.model.predict(z)
 
-    def predict_smoothed(self, images: Tensor, method: str = "smoothed-modular", *, seed: int = 0) -> list[int | None]:
+    def predict_smoothed(
+        self, images: ImageLike, method: str = SmoothedModular.name, *, seed: int = 0
+    ) -> list[int | None]:
         """The class of each picture by the smoothed model that the method certifies; None where it abstains."""
-        z, people = self.latents(images), _numbers(images)
-        radius = self.similarity.radius
-        if method == "smoothed-modular":
-            centres, classes = self.settings.centres(radius), self.settings.classes(self.sigma_rs)
-            return predict_modular(self.model, z, people, self.similarity, centres, classes, seed=seed)
-        if method != "smoothed-joint":
-            raise unknown("smoothed model called", method, ("smoothed-modular", "smoothed-joint"))
-        joint = self.settings.classes(self.settings.sigma_cs * radius)
-        return predict_joint(self.model, z, people, self.similarity, joint, seed=seed)
+        return self._certifier(method, seed, people=1).predict(self._people(images))
 
-    def certify(self, images: Tensor, method: str | None = None, *, seed: int = 0) -> list[Certificate]:
+    def certify(
+        self, images: ImageLike, method: str | None = None, *, seed: int = 0, progress: Progress = SILENT
+    ) -> Certificates:
         """A certificate for each picture, by its place; exact up to three directions unless a method is named."""
-        method = method or default_method(self.similarity)
-        settings = self.settings.shared_by(len(images))
-        found = certify_some(
-            self.model, self.latents(images), _numbers(images), self.similarity, method, settings,
-            sigma_rs=self.sigma_rs, seed=seed,
-        )  # fmt: skip
-        return [replace(certificate, person=row) for row, certificate in enumerate(found)]
+        return self._certify(self._people(images), method, seed, progress)
+
+    def _certify(self, people: People, method: str | None, seed: int, progress: Progress = SILENT) -> Certificates:
+        certifier = self._certifier(method or default_method(self.similarity), seed, people=len(people))
+        found = certify_people(certifier, people, progress=progress)
+        return Certificates([replace(certificate, person=row) for row, certificate in enumerate(found)])
+
+    def _certifier(self, method: str, seed: int, *, people: int) -> Certifier:
+        subject = Subject(self.model, self.similarity, seed)
+        return Certifier.of(method, subject, self.settings, sigma_rs=self.sigma_rs, people=people)
+
+    def _people(self, images: ImageLike) -> People:
+        return People(self.latents(images), _numbers(torch.as_tensor(images)))
 
     @torch.no_grad()
-    def similar(self, images: Tensor, t: Tensor) -> Tensor:
+    def similar(self, images: ImageLike, t: ArrayLike) -> Tensor:
         """D(z + A t): the people similar to each picture at coefficients ``(points, n)``, ``(B, points, 3, H, W)``."""
-        points = self.similarity.move_along(self.latents(images), t.to(self.similarity.directions))
+        points = self.similarity.move_along(self.latents(images), torch.as_tensor(t).to(self.similarity.directions))
         return torch.stack([self.flow.decode(own) for own in points])
 
     @torch.no_grad()
-    def counterexample(self, images: Tensor) -> list[Tensor | None]:
-        """For each picture a similar one that gets another class, where an exact certificate finds it."""
-        found = self.certify(images, "exact-joint")
-        z = self.latents(images)
+    def counterexample(self, images: ImageLike) -> list[Tensor | None]:
+        """For each picture a similar one that gets a different class, where an exact certificate finds it."""
+        people = self._people(images)
 
-        def picture(row: int, certificate: Certificate) -> Tensor | None:
-            if certificate.counterexample is None:
+        def picture(row: int, example: Counterexample | None) -> Tensor | None:
+            if example is None:
                 return None
-            return self.flow.decode(moved_by(z[row], self.similarity, row, certificate).to(z)[None])[0]
+            moved = moved_by(people.z[row], self.similarity, row, example)
+            return self.flow.decode(moved.to(people.z)[None])[0]
 
-        return [picture(row, certificate) for row, certificate in enumerate(found)]
+        found = self._certify(people, ExactJoint.name, seed=0)
+        return [picture(row, certificate.counterexample) for row, certificate in enumerate(found)]
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path | str) -> None:
         """Write everything into a folder; a classifier of scikit-learn only if it is linear: nothing is pickled."""
+        folder = Path(folder)
         if not isinstance(self.flow, Glow) or not isinstance(self.classifier, Classifier):
             raise UserError(
                 "Only a model with a Glow and a classifier of ours, or a linear one, can be saved.",
@@ -134,8 +150,9 @@ class FairModel:
             draft.write_tensors(directions)
 
     @staticmethod
-    def load(folder: Path, settings: Certification | None = None) -> "FairModel":
+    def load(folder: Path | str, settings: Certification | None = None) -> "FairModel":
         """Read a model that was saved."""
+        folder = Path(folder)
         similar = Artefact(folder / "similarity")
         about = similar.identity.settings
         return FairModel(

@@ -1,4 +1,4 @@
-"""``lassi bench``: measured ratios against the plain way of doing the same."""
+"""``lassi bench``: measured speed compared with the plain procedure for the same work."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
@@ -10,16 +10,18 @@ from lassi.cli.command import Json, Threads, command, group, print_json, print_t
 if TYPE_CHECKING:
     from lassi.bench.measure import Row
 
-app = group("Measure speed, as ratios within one run.")
+app = group("Measure speed compared with the plain procedure, in the same run.")
 
-Quick = Annotated[bool, typer.Option("--quick", help="Less work, rougher figures.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Do less work, for rougher figures.")]
 
 
 @command(app, "data")
 def data(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
-    """Read and draw pictures, beside the plain ways.
+    """Measure reading and rendering pictures.
 
-    Decoding beside Pillow alone; rendering beside casting every ray. Example: lassi bench data --quick
+    Compares decoding with Pillow on its own, and rendering with casting every ray.
+
+    Example: lassi bench data --quick
     """
     from lassi.bench.data import bench_data
 
@@ -28,9 +30,11 @@ def data(quick: Quick = False, threads: Threads = None, as_json: Json = False) -
 
 @command(app, "flow")
 def flow(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
-    """Our Glow, beside a plain one and normflows'.
+    """Measure our Glow against a plain one and normflows.
 
-    A training step, encoding, decoding, memory. Example: lassi bench flow --quick --threads 1
+    Compares a training step, encoding, decoding and memory.
+
+    Example: lassi bench flow --quick --threads 1
     """
     from lassi.bench.flow import bench_flow
 
@@ -39,7 +43,7 @@ def flow(quick: Quick = False, threads: Threads = None, as_json: Json = False) -
 
 @command(app, "train")
 def train(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
-    """Train fairly, beside naively and the plain way.
+    """Measure fair training against naive and plain training.
 
     Example: lassi bench train --threads 1 --json
     """
@@ -50,9 +54,11 @@ def train(quick: Quick = False, threads: Threads = None, as_json: Json = False) 
 
 @command(app, "certify")
 def certify(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
-    """Certify, beside the published procedure.
+    """Measure certificates against the published procedure.
 
-    Seconds a person of every certificate, at the paper's size: ten minutes. Example: lassi bench certify --threads 1
+    Compares the seconds per person of every certificate, at the paper's size; this takes ten minutes.
+
+    Example: lassi bench certify --threads 1
     """
     from lassi.bench.certify import bench_certify
 
@@ -68,14 +74,14 @@ def _print(name: str, bench: Callable[..., "list[Row]"], quick: bool, threads: i
     rows = bench(quick=quick, threads=threads, progress=for_stream())
     if as_json:
         return print_json(document(name, threads, rows))
-    columns = ["row", "ours", "plain", "ratio", "ours a second"]
+    columns = ["row", "ours", "plain", "ratio", "our rate"]
     print_table(columns, [_cells(row) for row in rows], right=columns[1:])
-    typer.echo("ratio: plain / ours, more is better; for rows with 'over' a quotient of which less is better")
+    typer.echo("ratio: plain / ours, higher is better; for rows with 'over' in their name, lower is better")
     return None
 
 
 def _cells(row: "Row") -> list[str]:
     if row.unit.startswith("MB"):
         return [row.name, f"{row.ours_s:.0f}", f"{row.plain_s:.0f}", f"{row.ratio:.2f}", row.unit]
-    rate = f"{row.count / row.ours_s:,.0f} {row.unit}"
+    rate = f"{row.count / row.ours_s:,.0f} {row.unit}/s"
     return [row.name, f"{row.ours_s:.3f} s", f"{row.plain_s:.3f} s", f"{row.ratio:.2f}", rate]

@@ -1,4 +1,4 @@
-"""What all commands share: options, output, and how errors are told."""
+"""What all commands share: options, output, and how errors are reported."""
 
 import functools
 import inspect
@@ -7,16 +7,17 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from lassi.base.errors import UserError
 
 if TYPE_CHECKING:
-    from lassi.results.summary import Summary
+    from lassi.results.summary import Table
 
 WIDTH_IN_FILES = 140  # columns of a table that goes elsewhere than to a terminal
 DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
@@ -25,7 +26,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Seed = Annotated[int, typer.Option("--seed", help="The seed of everything random.")]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads to work on.", show_default="what is fastest")
+    int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="the fastest number")
 ]
 Root = Annotated[
     Path | None,
@@ -33,6 +34,45 @@ Root = Annotated[
 ]
 Device = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, …")]
 Size = Annotated[int, typer.Option("--size", help="The working resolution, in pixels.")]
+
+
+def _certificates() -> Iterable[str]:
+    from lassi.certify.methods import METHODS
+
+    return METHODS
+
+
+def _models() -> Iterable[str]:
+    from lassi.representation.methods import TRAINING_METHODS
+
+    return TRAINING_METHODS
+
+
+def _kinds() -> Iterable[str]:
+    from lassi.similarity.registry import KINDS
+
+    return KINDS
+
+
+# Names that a registry knows, written into an option's help as {certificates}, {models}, {kinds}.
+REGISTRIES: dict[str, Callable[[], Iterable[str]]] = {
+    "certificates": _certificates,
+    "models": _models,
+    "kinds": _kinds,
+}
+
+
+class HouseCommand(TyperCommand):
+    """A command whose help lists the names that registries know; these are imported only when help is asked for."""
+
+    def get_help(self, ctx: Any) -> str:
+        for option in self.params:
+            text = getattr(option, "help", None) or ""
+            for name, registry in REGISTRIES.items():
+                if f"{{{name}}}" in text:
+                    text = text.replace(f"{{{name}}}", ", ".join(registry()))
+                    option.help = text  # type: ignore[attr-defined]
+        return super().get_help(ctx)
 
 
 def group(about: str, **settings: Any) -> typer.Typer:
@@ -50,12 +90,12 @@ def group(about: str, **settings: Any) -> typer.Typer:
 
 
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function as a command that takes ``--debug`` and tells errors as the house does."""
+    """Register a function as a command that takes ``--debug`` and reports errors as the house does."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def run(*, debug: bool, **arguments: Any) -> None:
-            code = telling_errors(lambda: function(**arguments), debug=debug)
+            code = reporting_errors(lambda: function(**arguments), debug=debug)
             if code != DONE:
                 raise typer.Exit(code)
 
@@ -63,7 +103,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Ca
         parameter = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
         run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined]
         run.__annotations__ = {**function.__annotations__, "debug": Debug}
-        group.command(name, help=_with_examples(inspect.getdoc(function) or ""))(run)
+        group.command(name, cls=HouseCommand, help=_with_examples(inspect.getdoc(function) or ""))(run)
         return function
 
     return register
@@ -78,7 +118,7 @@ def _with_examples(explained: str) -> str:
     return "\n".join([about, "", "\b", "Examples:", *lines])
 
 
-def telling_errors(work: Callable[[], None], *, debug: bool = False) -> int:
+def reporting_errors(work: Callable[[], None], *, debug: bool = False) -> int:
     """Do the work and return the exit code; an error becomes a sentence on standard error."""
     try:
         work()
@@ -91,44 +131,46 @@ def telling_errors(work: Callable[[], None], *, debug: bool = False) -> int:
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             traceback.print_exception(error)
-        return _told(error)
+        return _reported(error)
 
 
-def _told(error: BaseException) -> int:
-    """Tell an error, and return its exit code."""
+def _reported(error: BaseException) -> int:
+    """Report an error, and return its exit code."""
     if isinstance(error, UserError):
-        tell(error.sentence, error.hint)
+        warn(error.sentence, error.hint)
         return USERS_ERROR
     if isinstance(error, KeyboardInterrupt):
-        tell("Interrupted.", f"To go on, run the same command again: {shlex.join(['lassi', *sys.argv[1:]])}")
+        warn("Interrupted.", f"To resume, run the same command again: {shlex.join(['lassi', *sys.argv[1:]])}")
         return INTERRUPTED
-    tell(
-        f"An error of lassi itself: {type(error).__name__}: {error}.",
-        "Please report it, with what --debug shows.",
+    warn(
+        f"Internal error in lassi: {type(error).__name__}: {error}.",
+        "Please report it, with the output of --debug.",
     )
     return OUR_ERROR
 
 
-def tell(sentence: str, hint: str) -> None:
-    """Say on standard error what is wrong, and the next step."""
+def warn(sentence: str, hint: str) -> None:
+    """Print on standard error what is wrong, and the next step."""
     typer.echo(f"lassi: {sentence}\n       {hint}", err=True)
 
 
 def say(sentence: str) -> None:
-    """Say on standard error what is going on."""
+    """Print on standard error what is going on."""
     typer.echo(sentence, err=True)
 
 
 def print_json(document: object) -> None:
-    """One JSON document on standard output."""
-    typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
+    """One JSON document on standard output; typed records are written as their fields."""
+    from pydantic_core import to_jsonable_python
+
+    typer.echo(json.dumps(to_jsonable_python(document), indent=1, ensure_ascii=False))
 
 
-def print_summaries(summaries: "Sequence[Summary]") -> None:
+def print_summary(tables: "Sequence[Table]") -> None:
     """A table for each question of a run."""
-    for summary in summaries:
-        typer.echo(f"\n{summary.question[0].upper()}{summary.question[1:]}")
-        print_table(summary.columns, summary.rows, right=summary.columns[1:-1])
+    for table in tables:
+        typer.echo(f"\n{table.title}")
+        print_table(table.columns, table.rows, right=table.columns[1:-1])
 
 
 def print_table(columns: list[str], rows: list[list[str]], *, right: Collection[str] = ()) -> None:

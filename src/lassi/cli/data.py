@@ -1,4 +1,4 @@
-"""``lassi data``: which datasets there are, what they look like, whether they are whole."""
+"""``lassi data``: list datasets, show their pictures, check their files."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 app = group("Datasets: list them, look at them, check them.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from `lassi data list`.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A dataset from `lassi data list`.")]
 
 
 @command(app, "list")
 def list_datasets(as_json: Json = False) -> None:
-    """Say which datasets there are, and which are ready to use.
+    """List the datasets and whether they are ready to use.
 
     Example: lassi data list
     """
@@ -43,7 +43,7 @@ def list_datasets(as_json: Json = False) -> None:
         return print_json(rows)
     for row in rows:
         typer.echo(f"{row['name']:10} {row['shows']}\n{'':10} {row['people']}; {_readiness(row)}\n")
-    typer.echo("Files elsewhere? Say where with --root, or set LASSI_DATA to the folder above them.")
+    typer.echo("Are your files elsewhere? Use --root, or set LASSI_DATA to the folder that contains all datasets.")
     typer.echo("Next: lassi data show shapes")
     return None
 
@@ -53,7 +53,7 @@ def _readiness(row: Mapping[str, object]) -> str:
         return "ready"
     missing = row["missing"]
     assert isinstance(missing, list)
-    return f"not found in {row['root']}/: {', '.join(missing)}"
+    return f"missing in {row['root']}/: {', '.join(missing)}"
 
 
 @command(app, "show")
@@ -61,15 +61,15 @@ def show(
     name: Name,
     root: Root = None,
     size: Size = 64,
-    split: Annotated[str, typer.Option("--split", help="Whose pictures.")] = "test",
+    split: Annotated[str, typer.Option("--split", help="The split to show.")] = "test",
     by: Annotated[
-        str | None, typer.Option("--by", metavar="ATTRIBUTE", help="A row for each value of an attribute.")
+        str | None, typer.Option("--by", metavar="ATTRIBUTE", help="Show one row per value of this attribute.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The PNG file to write.", show_default="NAME.png")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Draw a contact sheet.
+    """Draw a contact sheet of a dataset's pictures.
 
     Examples: lassi data show shapes · lassi data show celeba --root ~/celeba --by Smiling
     """
@@ -80,7 +80,7 @@ def show(
 
     dataset = open_dataset(name, root, size=size)
     if isinstance(dataset, PictureFiles) and dataset.annotations.absent:
-        typer.echo(f"{len(dataset.annotations.absent):,} annotated pictures are not there.", err=True)
+        typer.echo(f"Annotated pictures that are missing: {len(dataset.annotations.absent):,}", err=True)
     if isinstance(dataset, FactorDataset) and by is None:
         sheet = orientations_sheet(dataset, split=split, seed=seed)
     else:
@@ -94,9 +94,11 @@ def show(
 
 @command(app, "check")
 def check(name: Name, root: Root = None, size: Size = 64, threads: Threads = None, as_json: Json = False) -> None:
-    """Read every picture and every label, and say what is wrong.
+    """Read all labels and pictures, and report problems.
 
-    Exits with 1 if any picture cannot be read. Example: lassi data check celeba --root ~/celeba
+    Also prints the size of each split and how often each value occurs. The exit code is 1 if a picture cannot be read.
+
+    Examples: lassi data check celeba --root ~/celeba · lassi data check folder --root my-pictures
     """
     from lassi.base.progress import for_stream
     from lassi.data.check import check_dataset
@@ -116,7 +118,11 @@ def check(name: Name, root: Root = None, size: Size = 64, threads: Threads = Non
 def _print_check(found: "Check") -> None:
     splits = list(found.splits)
     counts = ", ".join(f"{split} {count:,}" for split, count in found.splits.items())
-    typer.echo(f"{found.name} at {found.size}×{found.size}: {counts}\nfingerprint {found.fingerprint[:12]}\n")
+    typer.echo(f"{found.name} at {found.size}×{found.size}: {counts}")
+    if found.units != found.splits:
+        units = ", ".join(f"{split} {count:,}" for split, count in found.units.items())
+        typer.echo(f"units (scenes or real people): {units}")
+    typer.echo(f"fingerprint {found.fingerprint[:12]}\n")
     rows = [
         [attribute, value, *(f"{by_split[split]:.1%}" if split in by_split else "–" for split in splits)]
         for attribute, values in found.shares.items()
@@ -125,10 +131,10 @@ def _print_check(found: "Check") -> None:
     ]
     print_table(["attribute", "value", *splits], rows, right=splits)
     if found.absent:
-        typer.echo(f"\n{len(found.absent):,} annotated pictures are not there, such as {found.absent[0]}.")
+        typer.echo(f"\nAnnotated pictures that are missing: {len(found.absent):,}, such as {found.absent[0]}")
     for sentence in found.unreadable[:10]:
         typer.echo(f"\n{sentence}")
     if len(found.unreadable) > 10:
-        typer.echo(f"\n… and {len(found.unreadable) - 10:,} more that cannot be read.")
+        typer.echo(f"\n… and {len(found.unreadable) - 10:,} more pictures that cannot be read.")
     if not found.unreadable:
-        typer.echo("\nEvery picture can be read.")
+        typer.echo("\nAll pictures can be read.")

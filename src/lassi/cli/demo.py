@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli.command import Json, Threads, command, print_json, print_summaries, say
+from lassi.cli.command import Json, Threads, command, print_json, print_summary, say
 
-# The recipe `shapes`, with less of everything, so that it takes some minutes.
+# The recipe `shapes` with less of everything, so that it takes minutes.
 LESS = (
     "data.scenes=50",
     "flow.train.steps=800",
@@ -18,8 +18,8 @@ LESS = (
     "certify.max_boxes=64",
 )
 
-INTRODUCTION = """A world of shapes is drawn here. A classifier is to tell the hue of an object, whatever the side
-from which it is seen; in what it learns from, the side gives the hue away. Who is treated alike, provably?"""
+INTRODUCTION = """A small world of shapes is rendered here. A classifier should predict the hue of an object, regardless
+of the side it is seen from; in its training data, the side gives the hue away. Who is provably treated alike?"""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -35,27 +35,30 @@ def demo(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Go the whole way from nothing, on rendered shapes.
+    """Everything from nothing, on rendered shapes.
 
-    Trains, certifies and reports: eight minutes on two cores, or two with --quick. Interrupted, the same command goes
-    on. Examples: lassi demo · lassi demo --quick --out /tmp/demo
+    Trains, certifies and reports: about eight minutes on two cores, or two with --quick. Interrupt it at any time; run
+    the same command again to resume. Examples: lassi demo · lassi demo --quick --out /tmp/demo
     """
+    from lassi.base.compute import Compute
     from lassi.base.progress import for_stream
-    from lassi.pipeline.stages import run_recipe
+    from lassi.base.threads import use_threads
+    from lassi.pipeline.stages import run_stages
     from lassi.recipe.recipe import load_recipe
-    from lassi.report.report import results_in
-    from lassi.results.summary import summaries
-    from lassi.run.run import Run
+    from lassi.results.paper import Pictures
+    from lassi.results.summary import tables
+    from lassi.run.folder import PAGE
 
+    use_threads(threads)
     folder = out or Path("runs") / ("demo-quick" if quick else "demo")
     recipe = load_recipe("shapes-quick") if quick else load_recipe("shapes", LESS)
     say(INTRODUCTION)
-    written = run_recipe(recipe, folder, threads=threads, progress=for_stream(), say=say)
+    done = run_stages(recipe, folder, compute=Compute(threads, progress=for_stream()), say=say)
+    assert done.results is not None
     if as_json:
-        return print_json({"written": [str(path) for path in written], "results": results_in(folder)["summary"]})
-    run = Run(recipe, folder)
-    print_summaries(summaries(run, results_in(folder)))
-    for path in written:
+        return print_json({"written": [str(path) for path in done.written], "results": done.results})
+    print_summary(tables(done.results, Pictures(recipe.data.name, recipe.data.size)))
+    for path in done.written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"Open {folder / 'report.html'} in a browser: what was proven, for whom, and what was not.")
+    typer.echo(f"Open {folder / PAGE} in a browser: what was proven, for whom, and what was not.")
     return None

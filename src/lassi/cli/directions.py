@@ -2,23 +2,25 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lassi.cli.command import Json, Seed, Threads, command, print_json, print_table
 
 if TYPE_CHECKING:
-    from lassi.results.directions import About
+    from lassi.results.directions import DirectionsSummary
+    from lassi.results.records import TruthResult
+    from lassi.similarity.truth import Estimate
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 Attributes = Annotated[
     list[str] | None,
-    typer.Option("--attribute", help="An attribute; may be repeated.", show_default="the recipe's"),
+    typer.Option("--attribute", help="An attribute; repeatable.", show_default="the recipe's"),
 ]
 Kinds = Annotated[
     list[str] | None,
-    typer.Option("--kind", help="A kind of directions; may be repeated.", show_default="the recipe's"),
+    typer.Option("--kind", help="A kind of directions: {kinds}; repeatable.", show_default="the recipe's"),
 ]
 Radius = Annotated[float, typer.Option("--radius", help="ε, in multiples of a direction.")]
 
@@ -36,47 +38,46 @@ def directions(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """List and compare directions, and say how true they are.
+    """List and compare directions, and show how true they are.
 
-    How long they are, how sure, how well they tell the attribute, and what else they change. Those that are not
-    there yet are computed. Examples: lassi directions runs/celeba-32 · lassi directions runs/celeba-32 --attribute
-    Young --kind mean-difference --kind perpendicular
+    How long they are, how certain, how well they separate the attribute, and what else they change. Kinds that the
+    recipe does not use are computed. Examples: lassi directions runs/celeba-32 · lassi directions runs/celeba-32
+    --attribute Young --kind mean-difference --kind perpendicular
     """
-    from dataclasses import asdict
-
+    from lassi.base.compute import Compute
     from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.data.factors import ORIENTATION
-    from lassi.results.directions import about, chosen_directions, comparison
-    from lassi.results.truth import truth_figures
+    from lassi.results.directions import chosen_directions, comparison, summary_of
+    from lassi.results.truth import measure_truth
     from lassi.run.run import Run
 
     use_threads(threads)
-    opened = Run.open(run, threads=threads, progress=for_stream())
-    found = chosen_directions(opened, attributes or (), kinds or ())
-    summary, cosines = [about(directions) for directions in found], comparison(found)
+    opened = Run.open(run)
+    found = chosen_directions(opened, attributes or (), kinds or (), Compute(threads, progress=for_stream()))
+    summary, cosines = [summary_of(directions) for directions in found], comparison(found)
     truth = [
-        truth_figures(opened, directions, radius, progress=for_stream())
+        measure_truth(opened, directions, radius, progress=for_stream())
         for directions in found
         if opened.has_truth and directions.attribute == ORIENTATION
     ]
     if as_json:
-        return print_json({"directions": [asdict(a) for a in summary], "cosines": cosines, "truth": truth})
-    _print_about(summary)
+        return print_json({"directions": summary, "cosines": cosines, "truth": truth})
+    _print_summary(summary)
     if cosines:
-        typer.echo("\nCosines; between several vectors, the largest:")
-        cells = [[pair["one"], pair["other"], f"{pair['cosine']:+.3f}"] for pair in cosines]
+        typer.echo("\nCosines (between spans of several vectors, the largest):")
+        cells = [[pair.one, pair.other, f"{pair.cosine:+.3f}"] for pair in cosines]
         print_table(["one", "other", "cosine"], cells, right=["cosine"])
     _print_truth(truth)
     return None
 
 
-def _print_about(summary: "Sequence[About]") -> None:
-    columns = ["attribute", "kind", "vectors", "length", "rarest class", "tells", "may be off by", "also changes"]
+def _print_summary(summary: "Sequence[DirectionsSummary]") -> None:
+    columns = ["attribute", "kind", "vectors", "length", "rarest class", "separates", "may be off by", "also changes"]
     rows = [
         [
             a.attribute,
-            a.method,
+            a.kind,
             str(a.vectors),
             f"{a.norm:.2f}",
             f"{a.least_class:,}" + (" (rare)" if a.is_rare else ""),
@@ -89,31 +90,33 @@ def _print_about(summary: "Sequence[About]") -> None:
     print_table(columns, rows, right=columns[2:7])
 
 
-def _print_truth(truth: list[dict[str, Any]]) -> None:
-    for figures in truth:
-        covered, steps = figures["coverage"], figures["step_error"]
+def _print_truth(truth: "Sequence[TruthResult]") -> None:
+    for found in truth:
+        covered = found.coverage
         typer.echo(
-            f"\nTrue pairs, {figures['directions']} at radius {figures['radius']:g} ({covered['pairs']:,} pairs, 95% "
-            "intervals over scenes):"
+            f"\nTruly similar pairs, {found.kind} at radius {found.radius:g} ({covered.pairs:,} pairs, 95% intervals "
+            "over scenes):"
         )
         rows = [
-            ["coverage of the set", *_interval(covered["of_set"])],
-            ["coverage of its span", *_interval(covered["of_span"])],
-            ["reach: best t within the radius", *_interval(covered["reach"])],
-            ["step error, latent", *_interval(steps["latent"])],
-            ["step error, pixels", *_interval(steps["pixels"])],
+            ["coverage of the set", *_interval(covered.of_set)],
+            ["coverage of its span", *_interval(covered.of_span)],
+            ["reach: best t within the radius", *_interval(covered.reach)],
+            ["step error, latent", *_interval(found.step_error)],
+            ["step error, pixels", *_interval(found.step_error_pixels)],
         ]
         print_table(["figure", "mean", "interval"], rows, right=["mean", "interval"])
 
 
-def _interval(estimate: dict[str, float]) -> list[str]:
-    return [f"{estimate['mean']:.3f}", f"{estimate['low']:.3f} to {estimate['high']:.3f}"]
+def _interval(estimate: "Estimate") -> list[str]:
+    return [f"{estimate.mean:.3f}", f"{estimate.low:.3f} to {estimate.high:.3f}"]
 
 
 def show(
     run: RunFolder,
     attributes: Attributes = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="A kind of directions.", show_default="one vector")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="A kind of directions: {kinds}.", show_default="one vector")
+    ] = None,
     radius: Radius = 1.0,
     count: Annotated[int, typer.Option("--count", min=1, help="People, or scenes, to show.")] = 6,
     columns: Annotated[int, typer.Option("--columns", help="Values of t, the original in the middle.")] = 9,
@@ -124,18 +127,17 @@ def show(
 ) -> None:
     """Draw people and those similar to them.
 
-    A row for each person, a column for each t; several attributes move together. Where the truth is known
-    (orientation of shapes), the true people above and the steps along the direction below. Examples: lassi show
+    One row per person, one column per t; several attributes move together. Where the truth is known (orientation of
+    shapes), the true people are above and the steps along the direction below. Examples: lassi show
     runs/shapes · lassi show runs/celeba-32 --attribute Young --attribute Pale_Skin
     """
-    from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.data.sheet import save_sheet
     from lassi.report.sheets import draw_sheet
     from lassi.run.run import Run
 
     use_threads(threads)
-    opened = Run.open(run, threads=threads, progress=for_stream())
+    opened = Run.open(run)
     sheet = draw_sheet(opened, attributes or (), kind, radius=radius, count=count, columns=columns, seed=seed)
     path = save_sheet(sheet, out)
     if as_json:

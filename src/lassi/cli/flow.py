@@ -1,4 +1,4 @@
-"""``lassi flow``: look at a generative model, and check that it is invertible."""
+"""``lassi flow``: sample from a generative model, and check that it is invertible."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,22 +10,26 @@ from lassi.cli.command import Json, Seed, Threads, command, group, print_json, p
 if TYPE_CHECKING:
     from lassi.flow.check import FlowCheck
 
-app = group("The generative model: draw from it, check it.")
+app = group("The generative model: sample from it, check it.")
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a flow.")]
+NOT_INVERTIBLE = "NOT invertible: certificates computed with this flow are not valid."
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run or of a flow.")]
 
 
 @command(app, "sample")
 def sample(
     run: Run,
-    count: Annotated[int, typer.Option("--count", min=1, help="Pictures to draw.")] = 48,
-    temperature: Annotated[float, typer.Option("--temperature", min=0, help="Lower is tamer.")] = 0.7,
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of pictures.")] = 48,
+    temperature: Annotated[
+        float, typer.Option("--temperature", min=0, help="Lower gives more typical pictures.")
+    ] = 0.7,
     out: Annotated[Path, typer.Option("--out", help="The PNG file to write.")] = Path("samples.png"),
     seed: Seed = 0,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Draw pictures from a flow.
+    """Sample pictures from a flow.
 
     Example: lassi flow sample runs/shapes --temperature 0.5
     """
@@ -37,7 +41,7 @@ def sample(
 
     use_threads(threads)
     pictures = load_glow(flow_folder(run)).sample(count, temperature, stream=Stream(seed, "flow/sample"))
-    title = f"{count} pictures drawn at temperature {temperature:g}"
+    title = f"{count} samples at temperature {temperature:g}"
     path = save_sheet(contact_sheet(in_rows(to_uint8(pictures).numpy()), title=title), out)
     if as_json:
         print_json({"samples": str(path), "temperature": temperature})
@@ -49,31 +53,34 @@ def sample(
 def check(
     run: Run,
     along: Annotated[
-        Path | None, typer.Option("--along", help="A .npy file of displacements, (n, q); judged up to 5 lengths away.")
+        Path | None,
+        typer.Option("--along", help="Also check along these displacements: a .npy file, (n, q)."),
     ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="Pictures to judge.")] = 64,
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of pictures to check.")] = 64,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Judge how well a flow's two ways undo each other.
+    """Check that a flow is invertible.
 
-    What it finds is kept beside the flow. Exits with 1 if the flow is not invertible to rounding error. Example:
-    lassi flow check runs/shapes
+    Encodes and decodes pictures in float32 and float64, and with --along also at up to five times each displacement.
+    Saves a report next to the flow. The exit code is 1 if the flow is not invertible up to rounding error.
+
+    Examples: lassi flow check runs/shapes · lassi flow check runs/shapes --along directions.npy
     """
     from lassi.base.artefact import Artefact
     from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.flow.check import checked, read_displacements
     from lassi.flow.store import flow_folder, load_glow
-    from lassi.run.run import pictures_of
+    from lassi.run.makers import pictures_of
 
     use_threads(threads)
     folder = flow_folder(run)
     glow = load_glow(folder)
     displacements = read_displacements(along) if along else None
     pictures = pictures_of(folder.parent, glow, count)
-    beside = folder.parent / "flow-check"
-    found, report = checked(Artefact(folder), glow, pictures, displacements, beside, progress=for_stream())
+    report_folder = folder.parent / "flow-check"
+    found, report = checked(Artefact(folder), glow, pictures, displacements, report_folder, progress=for_stream())
     if as_json:
         print_json(found.as_json())
     else:
@@ -84,7 +91,7 @@ def check(
 
 
 def print_check(found: "FlowCheck") -> None:
-    columns = ["lengths away", "pixels", "latents", "pixels, float64", "latents, float64", "outside the range"]
+    columns = ["displacements", "pixels", "latents", "pixels, float64", "latents, float64", "outside the range"]
     rows = [
         [
             f"{trip.length:g}",
@@ -93,6 +100,6 @@ def print_check(found: "FlowCheck") -> None:
         ]
         for trip in found.round_trips
     ]
-    typer.echo(f"{found.bits_per_dim:.3f} bits/dim on {found.people} pictures; largest errors of a round trip:")
+    typer.echo(f"{found.bits_per_dim:.3f} bits/dim on {found.people} pictures; largest round-trip errors:")
     print_table(columns, rows, right=columns)
-    typer.echo("Invertible to rounding error." if found.is_good else "NOT invertible: no certificate holds with it.")
+    typer.echo("Invertible up to rounding error." if found.is_good else NOT_INVERTIBLE)

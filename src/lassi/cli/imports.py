@@ -1,4 +1,4 @@
-"""``lassi import``: published weights."""
+"""``lassi import``: convert published weights."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,14 +8,14 @@ import typer
 from lassi.cli.command import Json, Threads, command, group, print_json
 from lassi.cli.flow import print_check
 
-app = group("Published weights: convert them to ours. Nothing in a file is ever run.")
+app = group("Published weights: convert them for lassi. Code in a file is never run.")
 
 
 @command(app, "glow")
 def glow(
     checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A PyTorch state dict.")],
-    size: Annotated[int, typer.Option("--size", help="Side of the pictures, which is not in the file.")],
-    out: Annotated[Path, typer.Option("--out", help="The run's folder to write into.")] = Path("runs/imported"),
+    size: Annotated[int, typer.Option("--size", help="Height and width of the pictures; the file does not say.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder of the run to write to.")] = Path("runs/imported"),
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -23,24 +23,25 @@ def glow(
 
     Keys: blocks.I.flows.J.{actnorm.{loc,scale}, invconv.{w_p,w_l,w_s,w_u,s_sign} or invconv.weight,
     coupling.net.{0,2}.{weight,bias}, coupling.net.4.{conv.weight,conv.bias,scale}} and
-    blocks.I.prior.{conv.weight,conv.bias,scale}, with or without a leading "module.".
+    blocks.I.prior.{conv.weight,conv.bias,scale}, with or without a leading "module.". A flow that is not
+    invertible up to rounding error is refused.
 
     Example: lassi import glow glow_celeba_64.pt --size 64 --out runs/celeba
     """
     from lassi.base.errors import UserError
     from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
-    from lassi.flow.check import check_flow, checked, drawn_to_check
+    from lassi.flow.check import check_flow, checked, samples_to_check
     from lassi.flow.imported import read_glow
     from lassi.flow.store import save_glow
 
     use_threads(threads)
     flow = read_glow(checkpoint, size)
-    pictures = drawn_to_check(flow)
+    pictures = samples_to_check(flow)
     if not check_flow(flow, pictures, progress=for_stream()).is_good:
         raise UserError(
-            f"{checkpoint.name}: the flow is not invertible to rounding error.",
-            hint="No certificate would hold with it.",
+            f"{checkpoint.name}: the flow is not invertible up to rounding error, so certificates would not be valid.",
+            hint="Use another checkpoint.",
         )
     artefact = save_glow(flow, out / "flow")
     found, report = checked(artefact, flow, pictures, None, out / "flow-check")
@@ -56,16 +57,17 @@ Out = Annotated[Path, typer.Option("--out", help="The folder to write.")]
 
 @command(app, "vectors")
 def vectors(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE.npz…", help="A vector a file.")],
-    flow: Annotated[Path, typer.Option("--flow", help="The run, or the flow, in whose latent space they live.")],
-    attribute: Annotated[str, typer.Option("--attribute", help="What they change.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.npz…", help="Files with one vector each.")],
+    flow: Annotated[Path, typer.Option("--flow", help="The folder of the run or flow that they belong to.")],
+    attribute: Annotated[str, typer.Option("--attribute", help="The attribute that they change.")],
     out: Out,
     as_json: Json = False,
 ) -> None:
-    """Convert attribute vectors.
+    """Convert attribute vectors to directions.
 
-    Arrays arr_0, arr_1, …, one for each level; several files make one set of directions. Example: lassi import
-    vectors young.npz --flow runs/celeba --attribute Young --out runs/celeba/young
+    Each file holds arrays arr_0, arr_1, …, one per level of the flow. Several files give one set of directions.
+
+    Example: lassi import vectors young.npz --flow runs/celeba --attribute Young --out runs/celeba/young
     """
     from lassi.base.artefact import Artefact
     from lassi.flow.store import flow_folder, load_glow
@@ -74,7 +76,9 @@ def vectors(
     folder = flow_folder(flow)
     found = read_vectors(files, load_glow(folder).latent_shapes)
     kept = save_vectors(found, attribute, out, flow=Artefact(folder).content)
-    _wrote(out, {"attribute": attribute, "vectors": found.shape[1], "norms": kept.figures["norms"]}, as_json)
+    _wrote(
+        out, {"attribute": attribute, "vectors": found.shape[1], "norms": kept.vectors.norm(dim=0).tolist()}, as_json
+    )
 
 
 @command(app, "representation")
@@ -85,7 +89,8 @@ def representation(
 ) -> None:
     """Convert a representation.
 
-    Keys: encoder.mlp.N.* (Linear and BatchNorm by turns) and output_layer.running_{mean,var}.
+    Keys: encoder.mlp.N.* (alternating Linear and BatchNorm) and output_layer.running_{mean,var}.
+
     Example: lassi import representation encoder.pth --out runs/celeba/r
     """
     from lassi.representation.imported import read_representation
@@ -104,7 +109,9 @@ def classifier(
 ) -> None:
     """Convert a linear classifier.
 
-    Keys: proj.weight and proj.bias. Example: lassi import classifier classifier.pth --out runs/celeba/c
+    Keys: proj.weight and proj.bias.
+
+    Example: lassi import classifier classifier.pth --out runs/celeba/c
     """
     from lassi.consumer.classifier import save_classifier
     from lassi.consumer.imported import read_classifier

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli import bench, certify, data, demo, directions, flow, imports, report, run
-from lassi.cli.command import INTERRUPTED, USERS_ERROR, group, tell
+from lassi.base.artefact import DISTRIBUTION
+from lassi.cli import bench, certify, data, demo, directions, flow, imports, report, run, runs
+from lassi.cli.command import INTERRUPTED, USERS_ERROR, group, warn
 
 ABOUT = """Proves, person by person, that an image classifier gives the same answer to everybody who differs
 from that person only in given attributes: skin tone, age, hair colour, orientation.
@@ -22,6 +23,7 @@ app.add_typer(flow.app, name="flow")
 directions.add_to(app)
 certify.add_to(app)
 report.add_to(app)
+runs.add_to(app)
 app.add_typer(imports.app, name="import")
 app.add_typer(bench.app, name="bench")
 
@@ -31,7 +33,7 @@ Version = Annotated[bool, typer.Option("--version", help="Print the version.")]
 @app.callback(invoke_without_command=True)
 def lassi(context: typer.Context, version: Version = False) -> None:
     if version:
-        typer.echo(f"lassi {installed_version('lassi')}")
+        typer.echo(f"lassi {installed_version(DISTRIBUTION)}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -43,11 +45,11 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(INTERRUPTED)
     except Exception as error:
-        if not hasattr(error, "format_message"):  # it is no usage error, whose class typer keeps to itself
+        if not hasattr(error, "format_message"):  # not a usage error, whose class typer keeps to itself
             raise
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "lassi"
-        tell(str(error.format_message()), f"Run `{path} --help` to see what it takes.")
+        warn(str(error.format_message()), f"Run `{path} --help` to see what it takes.")
         sys.exit(USERS_ERROR)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli.command import Device, Json, Threads, command, print_json, say
+from lassi.cli.command import Device, Json, Threads, command, print_json, print_summary, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -13,11 +13,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def run(
-    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A shipped recipe's name, or a TOML file.")],
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="The name of a shipped recipe, or a TOML file.")],
     out: Annotated[Path | None, typer.Option("--out", help="The run's folder.", show_default="runs/RECIPE")] = None,
     until: Annotated[str, typer.Option("--until", metavar="STAGE", help="The last stage to run.")] = "report",
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; repeatable.")
     ] = None,
     threads: Threads = None,
     device: Device = "cpu",
@@ -25,19 +25,27 @@ def run(
 ) -> None:
     """Run a recipe, stage by stage.
 
-    Interrupted or killed, the same command goes on where it was. Examples: lassi run shapes --until flow · lassi
+    Interrupt it at any time; run the same command again to resume. Examples: lassi run shapes --until flow · lassi
     run celeba-32 --set data.root=~/celeba
     """
+    from lassi.base.compute import Compute
     from lassi.base.progress import for_stream
-    from lassi.pipeline.stages import run_recipe
+    from lassi.base.threads import use_threads
+    from lassi.pipeline.stages import default_folder, run_stages
     from lassi.recipe.recipe import load_recipe
+    from lassi.results.paper import Pictures
+    from lassi.results.summary import tables
 
-    settings = load_recipe(recipe, changes or ())
-    out = out or Path("runs") / Path(recipe).stem
-    written = run_recipe(settings, out, until=until, threads=threads, device=device, progress=for_stream(), say=say)
+    use_threads(threads)
+    settings, folder = load_recipe(recipe, changes or ()), out or default_folder(recipe)
+    done = run_stages(settings, folder, until=until, compute=Compute(threads, device, for_stream()), say=say)
     if as_json:
-        return print_json({"written": [str(path) for path in written]})
-    for path in written:
+        return print_json({"written": [str(path) for path in done.written]})
+    if done.results is not None:
+        print_summary(tables(done.results, Pictures(settings.data.name, settings.data.size)))
+    for path in done.written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"Next: lassi directions {out} · lassi show {out} · lassi certify {out} · lassi report {out}")
+    typer.echo(
+        f"Next: lassi directions {folder} · lassi show {folder} · lassi certify {folder} · lassi report {folder}"
+    )
     return None

@@ -5,22 +5,24 @@ Nobody certifies them; what is said of their fairness is tried on points (see :m
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lassi.base.artefact import Artefact, Identity, array_hash, find_artefact, new_artefact
+from lassi.base.artefact import Artefact, Identity, array_hash
 from lassi.base.batches import Batches
-from lassi.base.checkpoint import Checkpoints
+from lassi.base.compute import Compute
 from lassi.base.engine import chunks
 from lassi.base.errors import UserError, unknown
 from lassi.base.modules import fill
-from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
-from lassi.base.train import TrainSettings, checkpoint_folder, train
+from lassi.base.train import Trained, TrainSettings, Wording
+from lassi.base.trained import TrainedStage, epochs
 from lassi.consumer.resnet import ResNet18
 from lassi.data.dataset import Integers
 from lassi.representation.network import WIDTHS, Representation
@@ -68,7 +70,9 @@ class Examples:
     labels: Integers
 
 
-class _BaselineTrainee:
+class BaselineTrainee:
+    """A baseline, and the people it is trained and judged on."""
+
     def __init__(self, model: nn.Module, train_set: Examples, valid_set: Examples, batch: int, stream: Stream) -> None:
         self.model, self.batch = model, batch
         self._train, self._valid = train_set, valid_set
@@ -96,51 +100,57 @@ def new_baseline(kind: str, num_classes: int, latent_dim: int, *, stream: Stream
     if kind == "mlp":
         return LatentNetwork(latent_dim, num_classes, stream=stream)
     if kind != "resnet":
-        raise unknown("baseline called", kind, KINDS)
+        raise unknown("baseline", kind, KINDS)
     with stream.global_torch():
         return ResNet18(num_classes)
 
 
-def train_baseline(
-    kind: str,
-    train_set: Examples,
-    valid_set: Examples,
-    settings: BaselineTraining,
-    folder: Path,
-    *,
-    num_classes: int,
-    latent_dim: int,
-    parents: Mapping[str, str],
-    seed: int,
-    threads: int | None = None,
-    progress: Progress = SILENT,
-) -> Artefact:
-    """Train a baseline and leave it in ``folder``; the epoch with the fewest mistakes in validation is kept."""
-    if len(np.unique(train_set.labels)) < 2:
-        raise UserError("All training people are of one class.", hint="Choose a task that varies.")
-    described = asdict(settings) | {"kind": kind, "num_classes": num_classes, "latent_dim": latent_dim}
-    described |= {"labels": array_hash(train_set.labels), "valid_labels": array_hash(valid_set.labels)}
-    identity = Identity(STAGE, VERSION, described, dict(parents), seed)
-    checkpoints = Checkpoints(checkpoint_folder(folder), identity.fingerprint)
-    if found := find_artefact(folder, identity):
-        checkpoints.remove()
-        return found
-    stream = Stream(seed, "baseline")
-    model = new_baseline(kind, num_classes, latent_dim, stream=stream.child("weights"))
-    trainee = _BaselineTrainee(model, train_set, valid_set, settings.batch, stream.child("order"))
-    epoch = trainee.batches.per_epoch
-    schedule = TrainSettings(
-        settings.epochs * epoch, settings.learning_rate, decay=settings.decay, validate_every=epoch
-    )
-    what = {"resnet": "training ResNet-18 on images", "mlp": "training a network on latents"}[kind]
-    trained = train(
-        trainee, schedule, checkpoints=checkpoints, threads=threads, what=what, unit="people", progress=progress
-    )
-    with new_artefact(folder, identity) as draft:
-        draft.write_tensors(model.state_dict())
-        draft.figures.update({"best_step": trained.step, "mistakes": trained.value})
-    checkpoints.remove()
-    return Artefact(folder)
+@dataclass(frozen=True)
+class BaselineShape:
+    """What a baseline is: ``resnet`` or ``mlp``, K, and q."""
+
+    kind: str
+    num_classes: int
+    latent_dim: int
+
+    def new(self, *, stream: Stream) -> nn.Module:
+        """One that has learned nothing yet."""
+        return new_baseline(self.kind, self.num_classes, self.latent_dim, stream=stream)
+
+
+@dataclass(frozen=True, eq=False)
+class BaselineStage(TrainedStage[BaselineTrainee]):
+    """A baseline, trained and kept; the epoch with the fewest mistakes in validation is kept."""
+
+    wording = Wording("training a baseline", "people")
+
+    folder: Path
+    shape: BaselineShape
+    train: Examples
+    valid: Examples
+    settings: BaselineTraining
+    parents: Mapping[str, str]
+    seed: int
+
+    @cached_property
+    def identity(self) -> Identity:
+        described = asdict(self.settings) | asdict(self.shape)
+        described |= {"labels": array_hash(self.train.labels), "valid_labels": array_hash(self.valid.labels)}
+        return Identity(STAGE, VERSION, described, dict(self.parents), self.seed)
+
+    def trainee(self, compute: Compute) -> BaselineTrainee:  # noqa: ARG002
+        if len(np.unique(self.train.labels)) < 2:
+            raise UserError("All training people are of one class.", hint="Choose a task that varies.")
+        stream = Stream(self.seed, "baseline")
+        model = self.shape.new(stream=stream.child("weights"))
+        return BaselineTrainee(model, self.train, self.valid, self.settings.batch, stream.child("order"))
+
+    def schedule(self, trainee: BaselineTrainee) -> TrainSettings:
+        settings = self.settings
+        return epochs(settings.epochs, trainee.batches, settings.learning_rate, settings.decay)
+
+    def figures(self, trainee: BaselineTrainee, trained: Trained) -> dict[str, Any]:  # noqa: ARG002
+        return {"best_step": trained.step, "mistakes": trained.value}
 
 
 def load_baseline(folder: Path) -> nn.Module:
@@ -149,7 +159,7 @@ def load_baseline(folder: Path) -> nn.Module:
     if artefact.identity.stage != STAGE:
         raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a baseline.", hint="Check the path.")
     settings = artefact.identity.settings
-    stream = Stream(0, "unused")
-    model = new_baseline(settings["kind"], settings["num_classes"], settings["latent_dim"], stream=stream)
+    shape = BaselineShape(settings["kind"], settings["num_classes"], settings["latent_dim"])
+    model = shape.new(stream=Stream(0, "unused"))
     fill(model, artefact.tensors(), called=f"the baseline in '{folder}'")
     return model.eval().requires_grad_(False)

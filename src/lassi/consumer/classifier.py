@@ -1,8 +1,9 @@
 """Classifiers on representations, trained with Gaussian noise because they will be smoothed. [Paper, Sec. 4.3]"""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lassi.base.artefact import Artefact, Identity, array_hash, find_artefact, new_artefact
+from lassi.base.artefact import Artefact, Identity, array_hash, new_artefact
 from lassi.base.batches import Batches
+from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.modules import fill, tensors_hash
-from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
-from lassi.base.train import TrainSettings, train
+from lassi.base.train import Trained, TrainSettings, Wording
+from lassi.base.trained import TrainedStage, epochs
 from lassi.consumer.protocol import Consumer
 from lassi.consumer.scores import Scores, score
+from lassi.data.dataset import Integers
 
 STAGE, VERSION = "classifier", 1
 
@@ -62,7 +65,7 @@ class Classifier(nn.Module):
 
 
 @dataclass(frozen=True)
-class Consumption:
+class ClassifierTraining:
     """How a classifier is trained.
 
     Args:
@@ -79,7 +82,7 @@ class Consumption:
 
     def __post_init__(self) -> None:
         if not 0 <= self.sigma < float("inf"):
-            raise UserError(f"The noise has σ = {self.sigma}.", hint="Choose one of at least 0.")
+            raise UserError(f"The noise on representations is {self.sigma}.", hint="Choose one of at least 0.")
         if self.epochs < 1 or self.batch < 1:
             raise UserError("A classifier cannot be trained on nobody.", hint="Choose epochs and batch of at least 1.")
 
@@ -92,13 +95,25 @@ class Represented:
     labels: Tensor
 
 
-class _ConsumerTrainee:
-    def __init__(
-        self, model: Classifier, train_set: Represented, valid_set: Represented, settings: Consumption, stream: Stream
-    ) -> None:
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """The people a classifier learns from, and those it is judged on."""
+
+    train: Represented
+    valid: Represented
+
+    def refuse_unfit(self) -> None:
+        if len(np.unique(self.train.labels.cpu().numpy())) < 2:
+            raise UserError("All training people are of one class.", hint="Choose a task that varies.")
+
+
+class ConsumerTrainee:
+    """A classifier, and the people it is trained and judged on."""
+
+    def __init__(self, model: Classifier, lessons: Lessons, settings: ClassifierTraining, stream: Stream) -> None:
         self.model, self.batch = model, settings.batch
-        self._train, self._valid, self._settings, self._stream = train_set, valid_set, settings, stream
-        self.batches = Batches(len(train_set.labels), settings.batch, stream=stream.child("order"))
+        self._train, self.valid, self._settings, self._stream = lessons.train, lessons.valid, settings, stream
+        self.batches = Batches(len(lessons.train.labels), settings.batch, stream=stream.child("order"))
 
     def loss(self, step: int) -> Tensor:
         rows = torch.from_numpy(self.batches(step)).to(self._train.r.device)
@@ -107,46 +122,56 @@ class _ConsumerTrainee:
         return F.cross_entropy(self.model(noisy), self._train.labels[rows])
 
     def validate(self) -> float:
-        return F.cross_entropy(self.model(self._valid.r), self._valid.labels).item()
+        return F.cross_entropy(self.model(self.valid.r), self.valid.labels).item()
 
 
-def train_classifier(
-    train_set: Represented,
-    valid_set: Represented,
-    settings: Consumption,
-    folder: Path,
-    *,
-    num_classes: int,
-    parents: Mapping[str, str],
-    seed: int,
-    threads: int | None = None,
-    progress: Progress = SILENT,
-) -> Artefact:
-    """Train a classifier and leave it in ``folder`` with its scores on the validation people."""
-    if len(np.unique(train_set.labels.cpu().numpy())) < 2:
-        raise UserError("All training people are of one class.", hint="Choose a task that varies.")
-    described: dict[str, Any] = asdict(settings) | {
-        "hidden": list(settings.hidden),
-        "num_classes": num_classes,
-        "dim": train_set.r.shape[1],
-        "labels": array_hash(train_set.labels.cpu().numpy()),
-    }
-    identity = Identity(STAGE, VERSION, described, dict(parents), seed)
-    if found := find_artefact(folder, identity):
-        return found
-    stream = Stream(seed, "classifier")
-    model = Classifier(train_set.r.shape[1], num_classes, settings.hidden, stream=stream.child("weights"))
-    trainee = _ConsumerTrainee(model.to(train_set.r), train_set, valid_set, settings, stream)
-    epoch = trainee.batches.per_epoch
-    schedule = TrainSettings(
-        settings.epochs * epoch, settings.learning_rate, decay=settings.decay, validate_every=epoch
-    )
-    train(trainee, schedule, threads=threads, what="training the classifier", unit="people", progress=progress)
-    scores = evaluate(model, valid_set)
-    with new_artefact(folder, identity) as draft:
-        draft.write_tensors(model.state_dict())
-        draft.figures["valid"] = asdict(scores)
-    return Artefact(folder)
+@dataclass(frozen=True)
+class ClassifierShape:
+    """k and K."""
+
+    dim: int
+    num_classes: int
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierStage(TrainedStage[ConsumerTrainee]):
+    """A classifier on representations, trained and kept with its scores on the validation people.
+
+    Args:
+        labels: of the training people, ``(people,)``.
+        lessons: the people themselves, represented only if there is something to train.
+        parents: the content of what it is made from: the representation.
+    """
+
+    wording = Wording("training the classifier", "people")
+    saves_checkpoints = False
+
+    folder: Path
+    shape: ClassifierShape
+    labels: Integers
+    lessons: Callable[[], Lessons]
+    settings: ClassifierTraining
+    parents: Mapping[str, str]
+    seed: int
+
+    @cached_property
+    def identity(self) -> Identity:
+        described = asdict(self.settings) | asdict(self.shape)
+        described |= {"hidden": list(self.settings.hidden), "labels": array_hash(self.labels)}
+        return Identity(STAGE, VERSION, described, dict(self.parents), self.seed)
+
+    def trainee(self, compute: Compute) -> ConsumerTrainee:  # noqa: ARG002
+        lessons, stream = self.lessons(), Stream(self.seed, "classifier")
+        lessons.refuse_unfit()
+        model = Classifier(self.shape.dim, self.shape.num_classes, self.settings.hidden, stream=stream.child("weights"))
+        return ConsumerTrainee(model.to(lessons.train.r), lessons, self.settings, stream)
+
+    def schedule(self, trainee: ConsumerTrainee) -> TrainSettings:
+        settings = self.settings
+        return epochs(settings.epochs, trainee.batches, settings.learning_rate, settings.decay)
+
+    def figures(self, trainee: ConsumerTrainee, trained: Trained) -> dict[str, Any]:  # noqa: ARG002
+        return {"valid": asdict(evaluate(trainee.model, trainee.valid))}
 
 
 def evaluate(model: Consumer, people: Represented) -> Scores:

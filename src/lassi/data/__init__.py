@@ -1,1 +1,1 @@
-"""Pictures of people with named attributes: the datasets of the paper, and any folder of pictures."""
+"""Pictures of people with named attributes: the paper's datasets, or any folder of pictures."""

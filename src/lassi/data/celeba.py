@@ -1,9 +1,9 @@
 """CelebA in its official layout, or any part of its pictures. (Liu et al., ICCV 2015.)
 
 img_align_celeba/*.jpg     the pictures
-list_attr_celeba.txt       a count, the 40 names, then a row a picture (±1)
+list_attr_celeba.txt       a count, the 40 names, then one row per picture (±1)
 list_eval_partition.txt    the picture's split: 0 train, 1 valid, 2 test
-identity_CelebA.txt        who is on it (optional)
+identity_CelebA.txt        the number of the celebrity in the picture (optional; it makes the units)
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ LABELS = {"-1": 0, "1": 1}
 
 
 def open_celeba(root: Path, size: int, *, workers: int | None = None) -> PictureFiles:
-    """Read the annotations of CelebA; pictures are read when asked for."""
+    """Read the annotations of CelebA; the pictures themselves are read on demand."""
     existing_folder(root, "celeba")
     files, names, table = _attributes(root / ATTRIBUTES)
     partition = _numbers(root / PARTITION, files, highest=len(SPLITS) - 1)
@@ -36,6 +36,7 @@ def open_celeba(root: Path, size: int, *, workers: int | None = None) -> Picture
         labels={name: table[:, column] for column, name in enumerate(names)},
         splits={split: np.flatnonzero(partition == number) for number, split in enumerate(SPLITS)},
         units=_numbers(identity, files, highest=10**9) if identity.exists() else None,
+        name_unit="identity {}".format,
     )
     return PictureFiles("celeba", root, annotations, size, workers=workers)
 
@@ -45,32 +46,32 @@ def _attributes(path: Path) -> tuple[list[str], list[str], Integers]:
     lines = [line.split() for line in read_text(path).splitlines() if line.strip()]
     if len(lines) < 3 or len(lines[0]) != 1 or not is_number(lines[0][0], 0, 10**9):
         raise UserError(
-            f"{path.name}: it does not begin with a count, a line of names and a row a picture.",
-            hint="Use the official file, or write yours like it.",
+            f"{path.name}: the file does not start with a count, a line of names and one row per picture.",
+            hint="Use the official file, or follow its format.",
         )
     count, names, rows = int(lines[0][0]), lines[1], lines[2:]
     if count != len(rows):
         raise UserError(
-            f"{path.name}: its first line promises {count:,} rows, but {len(rows):,} follow.",
-            hint="Fetch the file again if it was cut short, or correct the count.",
+            f"{path.name}: the first line announces {count:,} rows, but {len(rows):,} follow.",
+            hint="Download the file again if it is truncated, or correct the count.",
         )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise UserError(f"{path.name}: the attribute '{twice}' is named twice.", hint="Rename one of the two.")
+        raise UserError(f"{path.name}: two attributes are called '{twice}'.", hint="Rename one of them.")
     labels = np.empty((count, len(names)), np.int64)
     for number, (_, *cells) in enumerate(rows, start=1):
         if len(cells) != len(names):
             raise UserError(
-                f"{path.name}, row {number}: it has {len(cells)} labels for {len(names)} attributes.",
-                hint="Correct the row, or take it out and lower the count.",
+                f"{path.name}, row {number}: there are {len(cells)} labels for {len(names)} attributes.",
+                hint="Correct the row, or remove it and lower the count.",
             )
         try:
             labels[number - 1] = [LABELS[cell] for cell in cells]
         except KeyError as error:
             column = cells.index(error.args[0])
             raise UserError(
-                f"{path.name}, row {number}: '{names[column]}' is '{cells[column]}', neither -1 nor 1.",
-                hint="Correct the row, or take it out and lower the count.",
+                f"{path.name}, row {number}: '{names[column]}' is '{cells[column]}', but must be -1 or 1.",
+                hint="Correct the row, or remove it and lower the count.",
             ) from None
     return [row[0] for row in rows], names, labels
 
@@ -86,14 +87,14 @@ def _numbers(path: Path, files: list[str], highest: int) -> Integers:
                 continue
             case _:
                 raise UserError(
-                    f"{path.name}, row {row}: '{line.strip()}' is not a new file name and a number from 0 to "
-                    f"{highest:,}.",
-                    hint="Correct the row, or take it out of both files.",
+                    f"{path.name}, row {row}: '{line.strip()}' is not a new file name followed by a number from 0 "
+                    f"to {highest:,}.",
+                    hint="Correct the row, or remove the picture from all annotation files.",
                 )
     for row, file in enumerate(files, start=1):
         if file not in numbers:
             raise UserError(
-                f"{path.name}: it does not mention '{file}', which is row {row} of {ATTRIBUTES}.",
-                hint="Add it, or take the row out.",
+                f"{path.name}: there is no row for '{file}', which is row {row} of {ATTRIBUTES}.",
+                hint="Add one, or remove the picture from all annotation files.",
             )
     return np.array([numbers[file] for file in files], np.int64)

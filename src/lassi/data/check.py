@@ -1,4 +1,4 @@
-"""Looking a dataset over before anything is built on it."""
+"""Checking a dataset before using it."""
 
 from dataclasses import dataclass
 
@@ -14,28 +14,31 @@ class Check:
     """What a dataset holds and what is wrong with it.
 
     Args:
-        splits: people of each split.
-        shares: for each attribute, value and split, the share of people who have that value.
-        absent: annotated pictures that are not there.
-        unreadable: a sentence for each picture that cannot be used.
+        splits: the number of people in each split.
+        units: the number of units in each split: of scenes, or of real people, where these are known.
+        shares: for each attribute, value and split, the share of people with that value.
+        absent: annotated pictures that are missing.
+        unreadable: one sentence for each picture that cannot be used.
     """
 
     name: str
     size: int
     fingerprint: str
     splits: dict[str, int]
+    units: dict[str, int]
     shares: dict[str, dict[str, dict[str, float]]]
     absent: list[str]
     unreadable: list[str]
 
 
 def check_dataset(dataset: Dataset, progress: Progress = SILENT) -> Check:
-    """Count everybody and read every picture."""
+    """Count the people and read every picture."""
     return Check(
         dataset.name,
         dataset.size,
         dataset.identify(progress),
         {split: len(people) for split, people in dataset.splits.items()},
+        {split: len(np.unique(dataset.units(people))) for split, people in dataset.splits.items()},
         {name: _shares(dataset, name) for name in dataset.attributes},
         list(dataset.annotations.absent) if isinstance(dataset, PictureFiles) else [],
         dataset.unreadable(progress),

@@ -1,4 +1,4 @@
-"""From an image file to pixels at the working resolution: short side resized, centre cropped."""
+"""From an image file to pixels at the working resolution: resize the short side, then crop the centre."""
 
 from pathlib import Path
 
@@ -8,31 +8,32 @@ from PIL import Image, ImageOps
 from lassi.base.errors import UserError
 from lassi.data.dataset import Images
 
-OF_DATASET = "Replace the file, or take its row out of the annotation file."
+OF_DATASET = "Replace the file, or remove its row from the annotation file."
 
 
 def decode(path: Path, size: int, *, called: str | None = None) -> Images:
     """The picture in a file, ``(3, size, size)``, uint8.
 
-    Resized with Pillow's bilinear filter, which is antialiased.
+    It is resized with Pillow's bilinear filter, which antialiases.
 
     Args:
-        called: what a message calls the file of a dataset, such as ``"000017.jpg (row 17)"``.
+        called: what a message calls a file of a dataset, such as ``"000017.jpg (row 17)"``.
     """
     name, remedy = (called, OF_DATASET) if called else (path.name, "Choose another picture.")
+    instead = "remove the row from the annotation file" if called else "choose a larger picture"
     try:
         with Image.open(path) as image:
             image.load()
             mode, picture = image.mode, _upright(image).convert("RGB")
-    except Exception as error:  # a damaged file makes Pillow raise nearly anything
+    except Exception as error:  # Pillow raises almost any exception for a damaged file
         raise UserError(f"{name}: the picture cannot be read ({error}).", hint=remedy) from error
-    if mode[0] in "IF":  # Pillow would clip these, not scale them
-        raise UserError(f"{name}: the picture has more than 8 bits a channel.", hint="Save it with 8 bits.")
+    if mode[0] in "IF":  # Pillow would clip these instead of scaling them
+        raise UserError(f"{name}: the picture has more than 8 bits per channel.", hint="Save it with 8 bits.")
     if min(picture.size) < size:
         width, height = picture.size
         raise UserError(
-            f"{name}: the picture has {width}×{height} pixels, fewer than the working size {size}×{size}.",
-            hint=f"Choose a size of at most {min(picture.size)}, or take the row out of the annotation file.",
+            f"{name}: the picture has {width}×{height} pixels, which is smaller than the working size {size}×{size}.",
+            hint=f"Choose a size of at most {min(picture.size)}, or {instead}.",
         )
     return np.asarray(shrink(picture, size)).transpose(2, 0, 1)
 
@@ -49,5 +50,5 @@ def shrink(picture: Image.Image, size: int) -> Image.Image:
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    """Turned as the camera says it was held."""
+    """The image, rotated as its EXIF orientation says."""
     return ImageOps.exif_transpose(image) if "exif" in image.info else image

@@ -1,7 +1,7 @@
 """The six factors of the 3D Shapes world, and datasets whose people are combinations of them.
 
-Every combination exists, so for every scene its 15 orientations are known: people who are truly similar,
-against whom a certificate can be checked. (Burgess and Kim, "3D Shapes", 2018.)
+Every combination exists, so all 15 orientations of every scene are known. They are truly similar people, against whom
+a certificate can be checked. (Burgess and Kim, "3D Shapes", 2018.)
 """
 
 from abc import abstractmethod
@@ -33,14 +33,14 @@ FACTORS: Mapping[str, Attribute] = MappingProxyType(
     }
 )
 COUNTS = tuple(len(factor.values) for factor in FACTORS.values())
-ORIENTATION = "orientation"  # the factor in which similar people differ
+ORIENTATION = "orientation"  # the factor in which truly similar people differ
 NUM_ORIENTATIONS = COUNTS[-1]
 NUM_COMBINATIONS = int(np.prod(COUNTS))
 NUM_SCENES = NUM_COMBINATIONS // NUM_ORIENTATIONS
 
 
 def combination(factors: ArrayLike) -> Integers:
-    """The number of a combination of factors ``(…, 6)``; the last factor varies fastest, as in the file.
+    """The number of each combination of factors ``(…, 6)``; the last factor varies fastest, as in 3dshapes.h5.
 
     >>> int(combination([0, 0, 0, 0, 1, 2]))
     17
@@ -50,7 +50,7 @@ def combination(factors: ArrayLike) -> Integers:
 
 
 def factors_of(combinations: ArrayLike) -> Integers:
-    """The factors ``(…, 6)`` of combinations, by their numbers.
+    """The factors ``(…, 6)`` of combinations, given by number.
 
     >>> factors_of(17).tolist()
     [0, 0, 0, 0, 1, 2]
@@ -59,16 +59,16 @@ def factors_of(combinations: ArrayLike) -> Integers:
 
 
 def is_biased(factors: Integers) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Who belongs to the paper's biased training set, in which the orientation tells the object's hue.
+    """Who belongs to the paper's biased training set, in which the orientation predicts the object's hue.
 
-    Hues 0–4 are seen with orientations 0–6, hues 5–9 with 8–14, and nothing else. [Paper, App. F]
+    Hues 0–4 occur with orientations 0–6 only, hues 5–9 with 8–14 only. [Paper, App. F]
     """
     hue, orientation = factors[..., 2], factors[..., 5]
     return np.where(hue < 5, orientation < 7, orientation > 7)
 
 
 def split_scenes(seed: int) -> dict[str, Integers]:
-    """The scenes of train (64%), valid (16%) and test (20%), at random, each in rising order."""
+    """A random split of the scenes into train (64%), valid (16%) and test (20%), each in ascending order."""
     order = Stream(seed, "shapes/split").numpy().permutation(NUM_SCENES)
     parts = np.split(order, [int(0.64 * NUM_SCENES), int(0.8 * NUM_SCENES)])
     return {name: np.sort(part) for name, part in zip(("train", "valid", "test"), parts, strict=True)}
@@ -77,7 +77,7 @@ def split_scenes(seed: int) -> dict[str, Integers]:
 class FactorDataset(Dataset):
     """A dataset whose people are combinations of the six factors.
 
-    Besides the splits it is given it has ``train-biased``, the paper's biased part of ``train``.
+    In addition to the given splits it has ``train-biased``, the paper's biased part of ``train``.
 
     Args:
         factors: the factors of every person, ``(people, 6)``.
@@ -96,17 +96,17 @@ class FactorDataset(Dataset):
         return self.factors[people, list(FACTORS).index(attribute)]
 
     def units(self, people: ArrayLike) -> Integers:
-        """The scene of each person: the combination of all factors but the orientation, as one number."""
+        """The scene of each person: the combination of all factors except the orientation, as one number."""
         return np.asarray(combination(self.factors[self.rows(people)]) // NUM_ORIENTATIONS)
 
     def similar(self, people: ArrayLike) -> Integers:
-        """The people ``(B, 15)`` who differ from each person in the orientation alone."""
+        """The people ``(B, 15)`` who differ from each person in orientation only."""
         wanted = self.units(people)[..., None] * NUM_ORIENTATIONS + np.arange(NUM_ORIENTATIONS)
         return self.person_of(wanted)
 
     @abstractmethod
     def person_of(self, combinations: Integers) -> Integers:
-        """The people who show these combinations of factors, by the combinations' numbers."""
+        """The people with these combinations of factors, given by number."""
 
     def describe(self, person: int) -> str:
         return ", ".join(

@@ -4,8 +4,8 @@ train/N.jpg, val/N.jpg                       the pictures
 fairface_label_train.csv, …_val.csv          file,age,gender,race,service_test
 custom_train_split.txt, custom_valid_…txt    rows of the train CSV, from 1 (optional)
 
-The official validation part is our test split; the train part is split 80:20 at random, or as the custom
-files say.
+The official validation part is our test split. The official train part is split 80:20 at random, or as the custom files
+specify.
 """
 
 from pathlib import Path
@@ -34,7 +34,7 @@ ATTRIBUTES = {
 
 
 def open_fairface(root: Path, size: int, *, workers: int | None = None) -> PictureFiles:
-    """Read the annotations of FairFace; pictures are read when asked for."""
+    """Read the annotations of FairFace; the pictures themselves are read on demand."""
     existing_folder(root, "fairface")
     train, val = root / "fairface_label_train.csv", root / "fairface_label_val.csv"
     tables = [(path, read_csv(path, COLUMNS)) for path in (train, val)]
@@ -63,7 +63,7 @@ def open_fairface(root: Path, size: int, *, workers: int | None = None) -> Pictu
 
 
 def _split(root: Path, csv: Path, count: int) -> dict[str, Integers]:
-    """Train and valid: the custom split files if they are there, else 80:20 at random."""
+    """Train and valid: from the custom split files if they exist, otherwise 80:20 at random."""
     files = {name: root / f"custom_{name}_split.txt" for name in ("train", "valid")}
     there = [path for path in files.values() if path.exists()]
     if not there:
@@ -73,14 +73,14 @@ def _split(root: Path, csv: Path, count: int) -> dict[str, Integers]:
     if len(there) == 1:
         (missing,) = set(files.values()) - set(there)
         raise UserError(
-            f"There is '{there[0].name}' but no '{missing.name}'.",
-            hint="Add the other file, or remove this one for a random 80:20 split.",
+            f"'{there[0].name}' exists, but '{missing.name}' does not.",
+            hint="Add the missing file, or remove the other for a random 80:20 split.",
         )
     splits = {name: read_split(path, count, csv.name) for name, path in files.items()}
     both = np.intersect1d(splits["train"], splits["valid"])
     if len(both):
         raise UserError(
             f"Row {both[0] + 1} of {csv.name} is in both custom split files.",
-            hint="Take it out of one of them: nobody may be judged who was trained on.",
+            hint="Remove it from one of them, so that nobody is both trained on and judged.",
         )
     return splits

@@ -1,8 +1,9 @@
-"""Any folder of pictures with a CSV file of labels.
+"""Any folder of pictures with a CSV file of labels, ``labels.csv``. [docs/data.md]
 
-The CSV file is ``labels.csv``. Its column ``file`` names the pictures relative to the folder; ``split``,
-if there is one, says train, valid or test (else it is 70:10:20 at random); every other column is an
-attribute, whose values are numbered in their order.
+file       the picture, relative to the folder
+split      train, valid or test (optional; otherwise units are split 70:10:20 at random)
+unit       the same for all pictures of one real person (optional; otherwise each picture is its own unit)
+NAME       any other column is an attribute; its values are sorted and numbered from 0
 """
 
 import math
@@ -18,41 +19,43 @@ from lassi.data.pictures import Annotations, PictureFiles, existing_folder
 
 LABELS = "labels.csv"
 SPLITS = ("train", "valid", "test")
-MOST_VALUES = 200  # a column with more is no attribute: a name, a measurement
+MOST_VALUES = 200  # a column with more values is not an attribute but a name or a measurement
 
 
 def open_folder(root: Path, size: int, *, seed: int = 0, workers: int | None = None) -> PictureFiles:
-    """Read the labels of a folder of pictures; the pictures are read when asked for."""
+    """Read the labels of a folder of pictures; the pictures themselves are read on demand."""
     existing_folder(root, "folder")
     path = root / LABELS
     table = read_csv(path, ["file"])
-    columns = {name: [row[name] for row in table] for name in table[0] if name not in ("file", "split")}
+    columns = {name: [row[name] for row in table] for name in table[0] if name not in ("file", "split", "unit")}
     attributes = {name: Attribute(name, _values(path, name, cells)) for name, cells in columns.items()}
     if not attributes:
-        raise UserError(f"{LABELS}: there is no attribute beside 'file'.", hint="Add a column of labels.")
+        raise UserError(
+            f"{LABELS}: the only columns are {', '.join(table[0])}, but at least one attribute is needed.",
+            hint="Add a column of labels.",
+        )
+    units, unit_names = _units(path, table)
     annotations = Annotations(
         files=[row["file"] for row in table],
         rows=[f"row {number} of {LABELS}" for number in range(1, len(table) + 1)],
         attributes=attributes,
         labels={name: labels_of(path, attributes[name], name, columns[name]) for name in columns},
-        splits=_split(path, table, seed),
+        splits=_split(path, table, units, seed),
+        units=units if "unit" in table[0] else None,
+        name_unit=lambda unit: f"unit '{unit_names[unit]}'",
     )
     return PictureFiles("folder", root, annotations, size, workers=workers)
 
 
 def _values(path: Path, column: str, cells: list[str]) -> tuple[str, ...]:
-    """The values of a column in their order: by number where all are numbers, else by name."""
-    if "" in cells:
-        raise UserError(
-            f"{path.name}, row {cells.index('') + 1}: '{column}' is empty.",
-            hint="Fill it, or take the row out.",
-        )
+    """The sorted values of a column: by size if all of them are numbers, otherwise alphabetically."""
+    _refuse_empty(path, column, cells)
     values = set(cells)
     if len(values) > MOST_VALUES:
         raise UserError(
-            f"{path.name}: '{column}' has {len(values):,} different values, more than the {MOST_VALUES} "
-            "that an attribute may have.",
-            hint="Sort them into groups, or take the column out.",
+            f"{path.name}: '{column}' has {len(values):,} different values, but an attribute may have at most "
+            f"{MOST_VALUES}.",
+            hint="Group the values, remove the column, or call it 'unit' if it says who is in the picture.",
         )
     try:
         numbers = {value: float(value) for value in values}
@@ -63,10 +66,31 @@ def _values(path: Path, column: str, cells: list[str]) -> tuple[str, ...]:
     return tuple(sorted(values, key=lambda value: (numbers[value], value)))
 
 
-def _split(path: Path, table: list[dict[str, str]], seed: int) -> dict[str, Integers]:
+def _refuse_empty(path: Path, column: str, cells: list[str]) -> None:
+    if "" in cells:
+        raise UserError(
+            f"{path.name}, row {cells.index('') + 1}: '{column}' is empty.",
+            hint="Fill in the cell, or remove the row.",
+        )
+
+
+def _units(path: Path, table: list[dict[str, str]]) -> tuple[Integers, list[str]]:
+    """The number of each picture's unit, in order of first appearance, and the units' names by number."""
+    if "unit" not in table[0]:
+        return np.arange(len(table)), []
+    cells = [row["unit"] for row in table]
+    _refuse_empty(path, "unit", cells)
+    numbers: dict[str, int] = {}
+    units = [numbers.setdefault(cell, len(numbers)) for cell in cells]
+    return np.array(units, np.int64), list(numbers)
+
+
+def _split(path: Path, table: list[dict[str, str]], units: Integers, seed: int) -> dict[str, Integers]:
+    """The splits that the file names, otherwise 70:10:20 of the units at random: nobody is in two splits."""
     if "split" in table[0]:
         numbers = labels_of(path, Attribute("split", SPLITS), "split", (row["split"] for row in table))
         return {split: np.flatnonzero(numbers == number) for number, split in enumerate(SPLITS)}
-    order = Stream(seed, "folder/split").numpy().permutation(len(table))
-    parts = np.split(order, [int(0.7 * len(table)), int(0.8 * len(table))])
-    return {split: np.sort(part) for split, part in zip(SPLITS, parts, strict=True)}
+    count = int(units.max()) + 1
+    order = Stream(seed, "folder/split").numpy().permutation(count)
+    parts = np.split(order, [int(0.7 * count), int(0.8 * count)])
+    return {split: np.flatnonzero(np.isin(units, part)) for split, part in zip(SPLITS, parts, strict=True)}

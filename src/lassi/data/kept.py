@@ -1,4 +1,4 @@
-"""Pictures kept on disk at the working resolution, and hashes of files that are remembered."""
+"""A cache of pictures at the working resolution, and of the hashes of files."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from lassi.base.files import cache_folder, sha256, write_whole
 from lassi.base.progress import SILENT, Progress
 from lassi.data.dataset import Dataset, Images
 
-VERSION = 1  # raise it whenever a kept picture changes
+VERSION = 1  # increase it whenever a cached picture changes
 KEPT = "pictures.npy"
 
 
@@ -29,7 +29,7 @@ def keep_pictures(
     workers: int,
     progress: Progress,
 ) -> NDArray[np.uint8]:
-    """A read-only memory map ``(count, 3, size, size)`` of what ``read`` says, made on the first call."""
+    """A read-only memory map ``(count, 3, size, size)`` of what ``read`` returns, written on the first call."""
     fingerprint = dataset.identify(progress)
     identity = Identity("pictures", VERSION, {"size": dataset.size}, {"data": fingerprint})
     folder = cache_folder() / "pictures" / identity.fingerprint[:32]
@@ -52,8 +52,7 @@ def keep_pictures(
 def content_hash(root: Path, files: Sequence[str], *, workers: int, progress: Progress = SILENT) -> str:
     """A hash of the content of all files.
 
-    Reading everything takes long, so the hash is remembered for as long as no file changes its place, its size or
-    one of its times.
+    Reading everything takes long, so the hash is cached until a file changes its path, its size or one of its times.
     """
     try:
         stats = [os.stat(f"{root}/{file}") for file in files]  # noqa: PTH116
@@ -74,10 +73,10 @@ def content_hash(root: Path, files: Sequence[str], *, workers: int, progress: Pr
         content = digest(list(parts))
     except OSError as error:
         raise _unreadable(error) from error
-    with suppress(UserError):  # a cache that cannot be written is no reason to stop
+    with suppress(UserError):  # work goes on without a cache
         write_whole(memory, json.dumps({"content": content}).encode())
     return content
 
 
 def _unreadable(error: OSError) -> UserError:
-    return UserError(f"'{error.filename}' cannot be read ({error.strerror}).", hint="Mend it, or take its row out.")
+    return UserError(f"'{error.filename}' cannot be read ({error.strerror}).", hint="Repair it, or remove its row.")

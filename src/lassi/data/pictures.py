@@ -1,8 +1,8 @@
-"""Datasets of image files: decoded when asked for, in parallel, and kept at the working resolution."""
+"""Datasets of image files: decoded on demand, in parallel, and cached at the working resolution."""
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +27,13 @@ class Annotations:
 
     Args:
         files: each person's picture, relative to the dataset's folder.
-        rows: where each person is annotated, as a message names it.
+        rows: where each person is annotated, for messages, such as ``"row 3 of labels.csv"``.
         attributes: the attributes by name.
         labels: the labels ``(people,)`` of each attribute.
         splits: the people of each split.
-        units: for each person the number of the real person shown, where that is known.
-        absent: files that are annotated but not there.
+        units: for each picture, the number of the real person it shows, if known.
+        name_unit: what a message calls the unit of a number.
+        absent: files that are annotated but missing.
     """
 
     files: Sequence[str]
@@ -41,40 +42,59 @@ class Annotations:
     labels: Mapping[str, Integers]
     splits: Mapping[str, Integers]
     units: Integers | None = None
+    name_unit: Callable[[int], str] = "unit {}".format
     absent: Sequence[str] = ()
 
     def of_pictures_in(self, root: Path) -> "Annotations":
-        """The same for the people whose picture is there; the files of the others are ``absent``."""
+        """The same, restricted to the pictures that exist; the other files are ``absent``."""
         self._refuse_bad_names()
         there = _present(root, self.files)
         if not there.any():
             raise UserError(
-                f"None of the {len(self.files):,} pictures, '{self.files[0]}' the first, is in '{root}'.",
+                f"None of the {len(self.files):,} annotated pictures, such as '{self.files[0]}', is in '{root}'.",
                 hint="Unpack the pictures there, or give their folder with --root.",
             )
         new_number = np.cumsum(there) - 1
-        return Annotations(
+        present = Annotations(
             [file for file, here in zip(self.files, there, strict=True) if here],
             [row for row, here in zip(self.rows, there, strict=True) if here],
             self.attributes,
             {name: labels[there] for name, labels in self.labels.items()},
             {name: new_number[people[there[people]]] for name, people in self.splits.items()},
             None if self.units is None else self.units[there],
+            self.name_unit,
             [file for file, here in zip(self.files, there, strict=True) if not here],
         )
+        present._refuse_units_in_two_splits()
+        return present
 
     def _refuse_bad_names(self) -> None:
-        """A picture is annotated once and lies below the dataset's folder."""
+        """Every picture is annotated once and is inside the dataset's folder."""
         seen: dict[str, str] = {}
         for file, row in zip(self.files, self.rows, strict=True):
             if file in seen:
-                raise UserError(f"'{file}' is annotated twice, in {seen[file]} and {row}.", hint="Take one out.")
+                raise UserError(f"'{file}' is annotated twice, in {seen[file]} and {row}.", hint="Remove one of them.")
             if not file or file.startswith("/") or ".." in file.split("/"):
                 raise UserError(
-                    f"{row} names the picture '{file}', which is not below the dataset's folder.",
-                    hint="Name pictures relative to the folder.",
+                    f"The picture '{file}' in {row} is not inside the dataset's folder.",
+                    hint="Give the file's path relative to that folder.",
                 )
             seen[file] = row
+
+    def _refuse_units_in_two_splits(self) -> None:
+        """No real person is trained on in one picture and judged in another."""
+        if self.units is None:
+            return
+        seen: dict[int, tuple[str, int]] = {}
+        for split, people in self.splits.items():
+            for unit, person in zip(self.units[people].tolist(), people.tolist(), strict=True):
+                first_split, first = seen.setdefault(unit, (split, person))
+                if first_split != split:
+                    raise UserError(
+                        f"The pictures of {self.name_unit(unit)} are in two splits: {first_split} "
+                        f"({self.rows[first]}) and {split} ({self.rows[person]}).",
+                        hint="Move them to one split, so that nobody is both trained on and tested.",
+                    )
 
 
 class PictureFiles(Dataset):
@@ -85,7 +105,7 @@ class PictureFiles(Dataset):
         root: its folder.
         annotations: what its annotation files say.
         size: the working resolution.
-        workers: threads that decode; all cores unless told otherwise.
+        workers: threads that decode; by default one per core.
     """
 
     def __init__(
@@ -105,14 +125,15 @@ class PictureFiles(Dataset):
         labels = {name: [self.attributes[name].values, _hash(notes.labels[name])] for name in self.attributes}
         splits = {name: _hash(people) for name, people in self.splits.items()}
         content = content_hash(self.root, notes.files, workers=self.workers, progress=progress)
-        return digest([self.name, VERSION, self.size, labels, splits, content])
+        units = [] if notes.units is None else [_hash(notes.units)]
+        return digest([self.name, VERSION, self.size, labels, splits, content, *units])
 
     def images(self, people: ArrayLike) -> Images:
         chosen = self.rows(people)
         if self._kept is not None:
             return np.asarray(self._kept[chosen])
         if len(chosen):
-            self.decode(int(chosen[0]))  # a size that is too large is refused before memory is asked for
+            self.decode(int(chosen[0]))  # refuses a size that is too large before allocating memory for it
         images = np.empty((len(chosen), 3, self.size, self.size), np.uint8)
 
         def fill(rows: range) -> None:
@@ -129,7 +150,7 @@ class PictureFiles(Dataset):
         return decode(self.root / notes.files[person], self.size, called=called)
 
     def prepare(self, progress: Progress = SILENT) -> None:
-        """Decode every picture once and keep them at the working resolution, as a memory map on disk."""
+        """Decode every picture once and cache it at the working resolution, as a memory map on disk."""
         if self._kept is None:
             self._kept = keep_pictures(
                 self,
@@ -171,21 +192,21 @@ class PictureFiles(Dataset):
 
     def __repr__(self) -> str:
         absent = len(self.annotations.absent)
-        return super().__repr__().removesuffix(")") + (f"; {absent:,} pictures absent)" if absent else ")")
+        return super().__repr__().removesuffix(")") + (f"; {absent:,} pictures missing)" if absent else ")")
 
 
 def existing_folder(root: Path, dataset: str) -> Path:
-    """The folder itself, or a sentence on what was looked for."""
+    """The folder itself; an error if it does not exist."""
     if not root.is_dir():
         raise UserError(
             f"The folder '{root}' for the dataset {dataset} does not exist.",
-            hint="Give its folder with --root, or put the files there; `lassi data list` says which.",
+            hint="Give the right folder with --root, or put the files there; `lassi data list` shows which.",
         )
     return root
 
 
 def _present(root: Path, files: Sequence[str]) -> NDArray[np.bool_]:
-    """Which files are there; a look into each folder is much faster than one at each file."""
+    """Which files exist; listing each folder is much faster than testing each file."""
     there: set[str] = set()
     for folder in {os.path.dirname(file) for file in files}:  # noqa: PTH120
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(root / folder) as entries:

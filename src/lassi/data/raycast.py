@@ -1,9 +1,8 @@
-"""Where rays meet simple bodies.
+"""Intersections of rays with simple bodies.
 
-A body is convex: along a ray it is one interval of lengths, from where the ray enters to where it leaves.
-So bodies are cut out of each other by cutting intervals, and a hit is the entry into a non-empty one.
-Rays are ``origin + length · direction``; origins and directions are ``(rays, 3)`` or broadcast to it, and
-z points up.
+Bodies are convex, so a ray is inside a body along one interval of lengths, from where it enters to where it leaves.
+Intersecting bodies means intersecting intervals, and a ray hits a body where a non-empty interval starts. Rays are
+``origin + length · direction``; origins and directions are ``(rays, 3)`` or broadcast to it, and z points up.
 """
 
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ class Passage:
         return (self.enters < self.leaves) & (self.enters > 0)
 
     def within(self, other: "Passage") -> "Passage":
-        """The passage through what both bodies have in common."""
+        """The passage through the intersection of two bodies."""
         later = other.enters > self.enters
         return Passage(
             np.where(later, other.enters, self.enters),
@@ -37,7 +36,7 @@ class Passage:
         )
 
     def or_first(self, other: "Passage") -> "Passage":
-        """The passage through whichever body the ray meets first."""
+        """The passage through whichever body the ray hits first."""
         first = other.hits & (~self.hits | (other.enters < self.enters))
         return Passage(
             np.where(first, other.enters, self.enters),
@@ -47,7 +46,7 @@ class Passage:
 
 
 def slab(origin: Floats, direction: Floats, axis: int, low: float, high: float) -> Passage:
-    """Through the space between two planes across an axis."""
+    """The passage between two planes perpendicular to an axis."""
     start, step = np.broadcast_arrays(origin[:, axis], direction[:, axis])
     step = np.where(np.abs(step) < 1e-9, np.float32(1e-9), step)
     to_low, to_high = (low - start) / step, (high - start) / step
@@ -57,7 +56,7 @@ def slab(origin: Floats, direction: Floats, axis: int, low: float, high: float) 
 
 
 def quadric(origin: Floats, direction: Floats, centre: tuple[float, float, float], axes: int, radius: float) -> Passage:
-    """Through a ball (``axes=3``) or an endless upright tube (``axes=2``) around ``centre``."""
+    """The passage through a ball (``axes=3``) or an infinite upright tube (``axes=2``) around ``centre``."""
     start = (origin - np.asarray(centre, np.float32))[:, :axes]
     step = direction[:, :axes]
     a = np.maximum(np.vecdot(step, step), 1e-9)
@@ -92,7 +91,7 @@ def sphere(origin: Floats, direction: Floats, size: float) -> Passage:
 
 
 def capsule(origin: Floats, direction: Floats, size: float) -> Passage:
-    """An upright pill: a cylinder between two half balls."""
+    """An upright capsule: a cylinder between two hemispheres."""
     radius, height = 0.32 * size, 1.2 * size
     tube = quadric(origin, direction, (0, 0, 0), 2, radius)
     middle = slab(origin, direction, 2, radius, height - radius).within(tube)

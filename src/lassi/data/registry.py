@@ -8,7 +8,7 @@ from pathlib import Path
 from lassi.base.errors import UserError, unknown
 from lassi.data.dataset import Dataset
 
-MOST_PIXELS = 1024  # a side
+MOST_PIXELS = 1024  # per side
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,10 @@ class Known:
 
     Args:
         shows: what its pictures show.
-        people: how many there are, in the official one.
-        needs: the files that must be in its folder; none for what is made here.
-        opener: the module and the function that opens it.
-        options: what the opener takes besides folder and size.
+        people: how many pictures the official dataset has.
+        needs: the files that must be in its folder; none if it is rendered.
+        opener: the module and the function that open it.
+        options: what the opener takes in addition to folder and size.
     """
 
     name: str
@@ -41,7 +41,7 @@ KNOWN = {
     for known in (
         Known(
             "shapes",
-            "rendered rooms with an object, six factors; made here, no file needed",
+            "rendered rooms with an object, with six factors; needs no files",
             "480,000 pictures",
             (),
             "lassi.data.shapes:Shapes",
@@ -49,7 +49,7 @@ KNOWN = {
         ),
         Known(
             "shapes3d",
-            "the real 3D Shapes, the same six factors",
+            "the original 3D Shapes, with the same six factors",
             "480,000 pictures",
             ("3dshapes.h5",),
             "lassi.data.shapes3d:Shapes3D",
@@ -57,16 +57,16 @@ KNOWN = {
         ),
         Known(
             "celeba",
-            "faces of celebrities, 40 binary attributes",
-            "202,599 pictures or some of them",
+            "faces of celebrities, with 40 binary attributes",
+            "202,599 pictures, or any part of them",
             ("img_align_celeba", "list_attr_celeba.txt", "list_eval_partition.txt"),
             "lassi.data.celeba:open_celeba",
             ("workers",),
         ),
         Known(
             "fairface",
-            "faces balanced by race; age, gender, race",
-            "97,698 pictures or some of them",
+            "faces balanced by race, with age, gender and race",
+            "97,698 pictures, or any part of them",
             ("train", "val", "fairface_label_train.csv", "fairface_label_val.csv"),
             "lassi.data.fairface:open_fairface",
             ("workers",),
@@ -88,9 +88,9 @@ def open_dataset(name: str, root: Path | str | None = None, *, size: int = 64, *
 
     Args:
         name: ``shapes``, ``shapes3d``, ``celeba``, ``fairface`` or ``folder``.
-        root: the folder of its files; ``$LASSI_DATA/NAME`` or else ``data/NAME`` unless told otherwise.
+        root: the folder of its files; by default ``$LASSI_DATA/NAME``, or ``data/NAME`` if that is not set.
         size: the working resolution; pictures come as ``(B, 3, size, size)``.
-        options: ``seed`` of a random split, ``workers`` that decode; for the datasets that have these.
+        options: ``seed`` of the random split and ``workers`` that decode, for datasets that have these.
 
     >>> shapes = open_dataset("shapes", size=32)
     >>> shapes.images(shapes.people("test")[:2]).shape
@@ -103,19 +103,21 @@ def open_dataset(name: str, root: Path | str | None = None, *, size: int = 64, *
         if option not in known.options:
             raise unknown(f"option of the dataset {name} called", option, known.options)
     if not 1 <= size <= MOST_PIXELS:
-        raise UserError(f"The working size is {size}.", hint=f"Choose one from 1 to {MOST_PIXELS}, such as 64.")
+        raise UserError(
+            f"The working size is {size}, but must be from 1 to {MOST_PIXELS}.", hint="Choose another size, such as 64."
+        )
     if known.needs:
         return known.opens(Path(root) if root else default_root(name), size, **options)
     if root:
-        raise UserError(f"The dataset {name} is made here and reads no folder.", hint="Leave out --root.")
+        raise UserError(f"The dataset {name} is rendered and reads no folder.", hint="Leave out --root.")
     return known.opens(size, **options)
 
 
 def default_root(name: str) -> Path:
-    """Where a dataset's files are looked for unless told otherwise."""
+    """The folder in which a dataset's files are looked for by default."""
     return Path(os.environ.get("LASSI_DATA", "data")) / name
 
 
 def missing_files(name: str, root: Path) -> list[str]:
-    """Which of the files that a dataset needs are not in its folder."""
+    """The files that a dataset needs and that are not in its folder."""
     return [file for file in KNOWN[name].needs if not (root / file).exists()]

@@ -1,12 +1,12 @@
-"""Rendered shapes: the 3D Shapes world, made here, so that everything runs with no file at hand.
+"""Rendered shapes: a copy of the 3D Shapes world, so that everything runs without any files.
 
-A room without a roof, an object in its middle, a camera that walks around it. Given scale, shape and
-orientation (480 geometries) a picture is linear in its three colours: at every pixel it is
+The world is a room without a roof, an object in its middle, and a camera that moves around it. For a given scale, shape
+and orientation (480 geometries) a picture is linear in its three colours: every pixel is
 
     floor colour · F + wall colour · W + object colour · O + sky colour · S + white · H,
 
-where the five maps hold how much of the pixel each part covers and how brightly it is lit. The maps are
-ray cast once, all 480,000 pictures are sums of them.
+where the five maps hold how much of the pixel each part covers and how brightly it is lit. The maps are ray cast once;
+all 480,000 pictures are sums of them.
 """
 
 import colorsys
@@ -34,48 +34,48 @@ from lassi.data.factors import (
 )
 from lassi.data.raycast import BODIES, Floats, slab
 
-VERSION = 1  # raise it whenever a picture changes
+VERSION = 1  # increase it whenever a picture changes
 SIZES = (16, 32, 64, 128)
 PARTS = ("floor", "wall", "object", "sky", "white")
 
 
 @dataclass(frozen=True)
 class World:
-    """The constants of the scene, in units of about the object's size."""
+    """The constants of the scene; the object's size is about 1."""
 
     distance: float = 3.5  # of the camera from the object
     height: float = 1.5  # of the camera above the floor
-    looks_at: float = 0.55  # height of the point in the picture's middle
+    looks_at: float = 0.55  # height of the point at the centre of the picture
     half_view: float = 0.4286  # tangent of half the angle of view
     half_width: float = 2.2  # of the room
     back: float = 2.5  # from the object to the wall behind it
     wall_height: float = 1.7
-    light: tuple[float, float, float] = (-0.35, -0.7, 1.0)  # where it comes from
+    light: tuple[float, float, float] = (-0.35, -0.7, 1.0)  # direction towards the light
     ambient: float = 0.5
-    shadow: float = 0.55  # brightness of the floor in the shadow, relative to the lit floor
+    shadow: float = 0.55  # brightness of the floor in shadow, relative to the lit floor
     highlight: float = 0.35
     shininess: float = 24.0
     sky: tuple[float, float, float] = (0.62, 0.78, 0.93)
     saturation: float = 0.75
     brightness: float = 0.95
-    oversampling: int = 4  # rays a pixel along each side
+    oversampling: int = 4  # rays per pixel along each side
 
 
 WORLD = World()
 
 
 class Shapes(FactorDataset):
-    """The rendered world: 480,000 pictures of 32,000 scenes; a split keeps the orientations of a scene.
+    """The rendered world: 480,000 pictures of 32,000 scenes; all orientations of a scene are in the same split.
 
     Args:
         size: the side of a picture, 16, 32, 64 or 128.
-        seed: of the random split of the scenes into train (64%), valid (16%) and test (20%).
+        seed: the seed of the random split of the scenes into train (64%), valid (16%) and test (20%).
     """
 
     def __init__(self, size: int = 64, *, seed: int = 0) -> None:
         if size not in SIZES:
             allowed = ", ".join(map(str, SIZES))
-            raise UserError(f"Shapes cannot be rendered at size {size}.", hint=f"Choose one of {allowed}.")
+            raise UserError(f"The shapes cannot be rendered at size {size}.", hint=f"Choose one of {allowed}.")
         everybody = np.arange(NUM_COMBINATIONS)
         by_scene = everybody.reshape(-1, NUM_ORIENTATIONS)
         splits = {name: by_scene[scenes].reshape(-1) for name, scenes in split_scenes(seed).items()}
@@ -113,7 +113,7 @@ def render(factors: Integers, size: int, *, chunk: int = 256) -> Images:
 def part_maps(size: int, progress: Progress = SILENT) -> Floats:
     """How much of each part every pixel shows, ``(scales, shapes, orientations, parts, size, size)``.
 
-    Cast once a process and size, read-only.
+    The maps are read-only and are cast once per process and size.
     """
     if size not in _MAPS:
         _MAPS[size] = _cast(size, progress)
@@ -147,9 +147,9 @@ def _cast(size: int, progress: Progress) -> Floats:
 
 
 class View:
-    """The room as the camera sees it from one side, to which objects are added.
+    """The room as the camera sees it from one orientation, ready for objects to be added.
 
-    Rays come pixel by pixel, ``(size², oversampling², 3)``.
+    Rays are grouped by pixel, ``(size², oversampling², 3)``.
     """
 
     def __init__(self, degrees: float, size: int) -> None:
@@ -181,19 +181,19 @@ class View:
         return np.asarray(maps.reshape(len(PARTS), self.size, self.size))
 
     def _may_show(self, scale: float) -> NDArray[np.bool_]:
-        """Which rays pass the object near enough to meet it, whatever its shape."""
+        """Which rays pass close enough to the object to hit it, for any shape."""
         to_middle = np.array([0.0, 0.0, 0.6 * scale], np.float32) - self.camera
         missed_by_squared = to_middle @ to_middle - (self.rays @ to_middle) ** 2
         return np.asarray(missed_by_squared < (0.85 * scale) ** 2)
 
     def _may_be_shadowed(self, scale: float) -> NDArray[np.bool_]:
-        """Which rays meet the floor near enough to the object to be in its shadow, whatever its shape."""
+        """Which rays hit the floor close enough to the object to be in its shadow, for any shape."""
         middle = -0.6 * scale * self.light[:2] / self.light[2]
         away = self.ground[..., :2] - middle
         return np.asarray(np.vecdot(away, away) < (1.2 * scale) ** 2)
 
     def _room(self) -> tuple[Floats, Floats]:
-        """Where each ray meets the floor (far away where it does not), and the empty room's parts."""
+        """Where each ray hits the floor (far away if it does not), and the parts of the empty room."""
         rays = self.rays.reshape(-1, 3)
         across = slab(self.camera[None], rays, 0, -WORLD.half_width, WORLD.half_width).leaves
         along = slab(self.camera[None], rays, 1, -np.inf, WORLD.back).leaves
@@ -215,7 +215,7 @@ class View:
 
 
 def _camera(yaw: float, size: int) -> tuple[Floats, Floats]:
-    """Where the camera stands, ``(3,)``, and its rays' unit directions, ``(size², oversampling², 3)``."""
+    """The camera's position, ``(3,)``, and the unit directions of its rays, ``(size², oversampling², 3)``."""
     position = np.array([np.sin(yaw) * WORLD.distance, -np.cos(yaw) * WORLD.distance, WORLD.height])
     forward = _unit(np.array([0.0, 0.0, WORLD.looks_at]) - position)
     right = _unit(np.cross(forward, [0.0, 0.0, 1.0]))
@@ -229,7 +229,7 @@ def _camera(yaw: float, size: int) -> tuple[Floats, Floats]:
 
 
 def _brightness(facing: ArrayLike) -> Floats:
-    """How bright a surface is, given the cosine between its normal and the light."""
+    """The brightness of a surface, given the cosine between its normal and the light."""
     lit = np.maximum(np.asarray(facing, np.float32), 0.0)
     return np.asarray(WORLD.ambient + (1 - WORLD.ambient) * lit, np.float32)
 

@@ -1,4 +1,4 @@
-"""Contact sheets: many pictures on one, with names for rows and columns."""
+"""Contact sheets: many pictures in one, with names for rows and columns."""
 
 import io
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from lassi.data.dataset import Dataset, Integers
 from lassi.data.factors import FactorDataset
 
 GAP = 3
-LEAST_TILE = 72  # pixels; smaller pictures are enlarged, pixel by pixel
+LEAST_TILE = 72  # pixels; smaller pictures are enlarged without smoothing
 
 
 def contact_sheet(
@@ -25,10 +25,10 @@ def contact_sheet(
     title: str = "",
     notes: Sequence[Sequence[str]] = (),
 ) -> Image.Image:
-    """One picture of ``pictures (rows, columns, 3, H, W)``, with names for the rows and columns.
+    """Arrange ``pictures (rows, columns, 3, H, W)`` in one picture, with names for the rows and columns.
 
     Args:
-        notes: a few words under each picture, by rows and columns.
+        notes: a few words below each picture, by row and column.
     """
     num_rows, num_columns, channels, height, width = pictures.shape
     if channels == 1:
@@ -60,7 +60,7 @@ def contact_sheet(
 
 
 def orientations_sheet(dataset: FactorDataset, *, split: str = "test", scenes: int = 8, seed: int = 0) -> Image.Image:
-    """Scenes of the 3D Shapes world, a row each, from all 15 sides; every shape comes equally often."""
+    """Scenes of the 3D Shapes world, one per row, in all 15 orientations; every shape appears equally often."""
     people = dataset.people(split)
     people = people[dataset.labels("orientation", people) == 0]
     shapes = dataset.labels("shape", people)
@@ -71,14 +71,14 @@ def orientations_sheet(dataset: FactorDataset, *, split: str = "test", scenes: i
     names = [dataset.attributes["shape"].values[label] for label in dataset.labels("shape", chosen)]
     similar = dataset.similar(chosen)
     pictures = dataset.images(similar.reshape(-1)).reshape(*similar.shape, 3, dataset.size, dataset.size)
-    title = f"{dataset.name}, {split}: scenes from 15 sides, the people who are truly similar"
+    title = f"{dataset.name}, {split}: each row is one scene in 15 orientations, people who are truly similar"
     return contact_sheet(pictures, rows=names, columns=dataset.attributes["orientation"].values, title=title)
 
 
 def people_sheet(
     dataset: Dataset, *, split: str = "test", by: str | None = None, columns: int = 12, seed: int = 0
 ) -> Image.Image:
-    """People of a split at random; with ``by`` a row for each value of an attribute."""
+    """Random people of a split; with ``by``, one row per value of that attribute."""
     people = Stream(seed, "sheet/people").numpy().permutation(dataset.people(split))
     if by is None:
         rows = max(1, min(5, len(people) // columns))
@@ -91,7 +91,7 @@ def people_sheet(
 
 
 def _grid(dataset: Dataset, groups: list[Integers], names: list[str], split: str) -> Image.Image:
-    """Rows of people; a short row is filled up with white."""
+    """Rows of people; short rows are padded with white."""
     width = max(map(len, groups))
     shown = [dataset.images(group) for group in groups]
     pictures = np.full((len(groups), width, *shown[0].shape[1:]), 255, np.uint8)
@@ -101,7 +101,7 @@ def _grid(dataset: Dataset, groups: list[Integers], names: list[str], split: str
 
 
 def in_rows(pictures: NDArray[np.uint8], *, columns: int = 12) -> NDArray[np.uint8]:
-    """Pictures ``(B, 3, H, W)`` as ``(rows, columns, 3, H, W)``; the last row is filled up with white."""
+    """Pictures ``(B, 3, H, W)`` as ``(rows, columns, 3, H, W)``; the last row is padded with white."""
     columns = min(columns, len(pictures))
     rows = -(-len(pictures) // columns)
     sheet = np.full((rows * columns, *pictures.shape[1:]), 255, np.uint8)
@@ -110,7 +110,7 @@ def in_rows(pictures: NDArray[np.uint8], *, columns: int = 12) -> NDArray[np.uin
 
 
 def save_sheet(sheet: Image.Image, path: Path) -> Path:
-    """Write a sheet as PNG, whole or not at all, and return where it is."""
+    """Write a sheet as PNG, completely or not at all, and return its path."""
     content = io.BytesIO()
     sheet.save(content, "PNG", optimize=True)
     write_whole(path, content.getvalue())

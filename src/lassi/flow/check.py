@@ -1,4 +1,4 @@
-"""Is a flow invertible, here and where the certificates will go?"""
+"""Checking that a flow is invertible, on the data and where the certificates look."""
 
 import math
 import sys
@@ -19,22 +19,22 @@ from lassi.data.preprocess import dequantise, outside_range, quantise, to_uint8
 from lassi.flow.glow import Glow
 
 STAGE, VERSION = "flow-check", 1
-LENGTHS = (0.0, 1.0, 2.0, 5.0)  # in multiples of a displacement
-PIXEL_BOUND, LATENT_BOUND = 1e-4, 1e-5  # in float32; 1e-10 for both in float64
-FLOAT64_BOUND = 1e-10
+LENGTHS = (0.0, 1.0, 2.0, 5.0)  # multiples of a displacement
+PIXEL_BOUND, LATENT_BOUND = 1e-4, 1e-5  # in float32
+FLOAT64_BOUND = 1e-10  # for both
 
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """How well decoding and encoding undo each other, some lengths of a displacement away from the data.
+    """How well decoding inverts encoding and vice versa, at some distance from the data.
 
     Args:
-        length: how many displacements away.
-        pixels: the largest |D(E(x)) − x|, float32.
-        latents: the largest ‖E(D(z)) − z‖ / ‖z‖, float32.
-        pixels64: the same in float64.
-        latents64: the same in float64.
-        outside: share of the decoded pixels outside the valid range [−0.5, 0.5).
+        length: the distance, in multiples of a displacement.
+        pixels: the largest |D(E(x)) − x|, in float32.
+        latents: the largest ‖E(D(z)) − z‖ / ‖z‖, in float32.
+        pixels64: the largest |D(E(x)) − x|, in float64.
+        latents64: the largest ‖E(D(z)) − z‖ / ‖z‖, in float64.
+        outside: the share of decoded pixels outside the valid range [−0.5, 0.5).
     """
 
     length: float
@@ -67,6 +67,14 @@ class FlowCheck:
         return asdict(self) | {"is_good": self.is_good}
 
     @staticmethod
+    def load(folder: Path, *, flow: str) -> "FlowCheck":
+        """The report that was kept about a flow, by its content."""
+        artefact = Artefact(folder)
+        if artefact.identity.stage != STAGE or artefact.identity.parents.get("flow") != flow:
+            raise UserError(f"'{folder}' is not a check of this flow.", hint="Run the recipe again.")
+        return FlowCheck.from_json(artefact.figures)
+
+    @staticmethod
     def from_json(figures: dict[str, Any]) -> "FlowCheck":
         fields = {name: value for name, value in figures.items() if name != "is_good"}
         return FlowCheck(**fields | {"round_trips": [RoundTrip(**trip) for trip in figures["round_trips"]]})
@@ -76,11 +84,11 @@ class FlowCheck:
 def check_flow(
     glow: Glow, images: Tensor, displacements: Tensor | None = None, *, progress: Progress = SILENT
 ) -> FlowCheck:
-    """Judge a flow on pictures and, :data:`LENGTHS` away from them, along displacements.
+    """Check a flow on pictures and, at the distances :data:`LENGTHS` from them, along displacements.
 
     Args:
         images: uint8, ``(B, C, H, W)``.
-        displacements: ``(n, q)``, such as the directions of attributes; without them only the data are judged.
+        displacements: ``(n, q)``, such as the directions of attributes; without them only the pictures are checked.
     """
     if displacements is not None:
         _refuse_unfit(displacements, glow.latent_dim)
@@ -101,15 +109,15 @@ def check_flow(
 def _refuse_unfit(displacements: Tensor, latent_dim: int) -> None:
     if displacements.ndim != 2 or displacements.shape[1] != latent_dim or not len(displacements):
         raise UserError(
-            f"The displacements have shape {tuple(displacements.shape)}, the latents have {latent_dim} numbers.",
-            hint=f"Give an array of shape (n, {latent_dim}), n ≥ 1.",
+            f"The displacements have shape {tuple(displacements.shape)}, but must have shape (n, {latent_dim}), n ≥ 1.",
+            hint="Give one row per displacement, as long as a latent of this flow.",
         )
     if not displacements.isfinite().all():
-        raise UserError("The displacements hold values that are not finite.", hint="Compute them again.")
+        raise UserError("The displacements have values that are not finite.", hint="Compute them again.")
 
 
 def _bounded(error: float) -> float:
-    """The error itself; one that is not a number, or infinite, as the largest number, which JSON can say."""
+    """The error; NaN and infinity become the largest float, which JSON can represent."""
     return error if math.isfinite(error) else sys.float_info.max
 
 
@@ -120,7 +128,7 @@ def _copy(glow: Glow, dtype: torch.dtype) -> Glow:
 
 
 def _round_trip(single: Glow, double: Glow, x: Tensor, displacements: Tensor, length: float) -> RoundTrip:
-    """Picture n is moved along displacement n (modulo their number), forwards for even n and backwards for odd n."""
+    """Move picture n along displacement n (modulo their number), forwards for even n and backwards for odd n."""
     which = torch.arange(len(x)) % len(displacements)
     sign = 1 - 2 * (torch.arange(len(x)) % 2)
     z = double.encode(x.double()) + length * sign[:, None] * displacements.double()[which]
@@ -148,7 +156,7 @@ def checked(
     *,
     progress: Progress = SILENT,
 ) -> tuple[FlowCheck, Artefact]:
-    """Judge a flow and keep the report beside it; if it is there already it is read."""
+    """Check a flow and save the report in ``folder``, or load the report if it exists already."""
     settings = {
         "pictures": array_hash(images.numpy()),
         "displacements": None if displacements is None else array_hash(displacements.numpy()),
@@ -168,15 +176,15 @@ def read_displacements(path: Path) -> Tensor:
         array = np.load(path, allow_pickle=False)
         return torch.from_numpy(np.asarray(array, np.float64))
     except (OSError, ValueError, EOFError) as error:
-        raise UserError(f"'{path}' cannot be read ({error}).", hint="Save an array with numpy.save.") from error
+        raise UserError(f"'{path}' cannot be read ({error}).", hint="Save one array with numpy.save.") from error
 
 
-def drawn_to_check(glow: Glow, count: int = 4) -> Tensor:
-    """Pictures drawn from the flow itself, where no others are at hand."""
+def samples_to_check(glow: Glow, count: int = 4) -> Tensor:
+    """Pictures sampled from the flow itself, for when no others are available."""
     return to_uint8(glow.sample(count, stream=Stream(0, "flow/check")))
 
 
 def pictures_to_check(dataset: Dataset, count: int = 64) -> Tensor:
-    """Pictures of the test split, evenly over all of it."""
+    """Pictures of the test split, evenly spaced."""
     people = dataset.people("test")
     return torch.from_numpy(dataset.images(people[:: max(1, len(people) // count)][:count]))

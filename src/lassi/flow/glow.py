@@ -1,7 +1,7 @@
 """Glow: an exactly invertible map between pictures and latents. (Kingma and Dhariwal, NeurIPS 2018.)
 
-Top to bottom: settings, a level, the flow; ``step.py`` has the step that a level repeats, ``layers.py`` its layers with
-weights of their own. Shapes: B pictures, c channels, h×w pixels at the level in hand.
+This file has, from top to bottom, the settings, a level and the flow; ``step.py`` has the step that a level repeats,
+``layers.py`` the layers of a step. Shapes: B pictures, c channels, h×w pixels at the current level.
 """
 
 import math
@@ -22,7 +22,7 @@ from lassi.flow.reversible import run_reversibly
 from lassi.flow.step import Step, fuse
 
 if TYPE_CHECKING:
-    ModuleList = list  # what it is to a reader
+    ModuleList = list  # so that the type checker knows the type of its items
 else:
     ModuleList = nn.ModuleList
 
@@ -32,13 +32,13 @@ class GlowSettings:
     """The shape of a Glow.
 
     Args:
-        size: side of the pictures.
-        levels: how often the picture is squeezed; all but the last level give half of their channels away.
-        flows: steps a level.
+        size: height and width of the pictures.
+        levels: how often the picture is squeezed; all levels but the last output half of their channels as latents.
+        flows: steps per level.
         hidden: channels inside the couplings' networks.
-        channels: of the pictures.
+        channels: channels of the pictures.
         coupling: ``additive`` or ``affine``.
-        mixing: the 1×1 convolution as ``lu`` factors or a ``plain`` matrix; one for all levels or one a level.
+        mixing: the 1×1 convolution, as ``lu`` factors or a ``plain`` matrix; one for all levels, or one per level.
     """
 
     size: int = 32
@@ -53,19 +53,20 @@ class GlowSettings:
         for name, most in (("size", 1024), ("levels", 10), ("flows", 1000), ("hidden", 10_000), ("channels", 1000)):
             if not 1 <= getattr(self, name) <= most:
                 raise UserError(
-                    f"A flow cannot have {name} = {getattr(self, name)}.", hint=f"Choose a number from 1 to {most:,}."
+                    f"The flow's {name} is {getattr(self, name)}, but must be from 1 to {most:,}.",
+                    hint="Choose another value.",
                 )
         if self.size % 2**self.levels:
             raise UserError(
                 f"Pictures of {self.size}×{self.size} cannot be squeezed {self.levels} times.",
-                hint=f"Choose a size that {2**self.levels} divides, or fewer levels.",
+                hint=f"Choose a multiple of {2**self.levels} as the size, or fewer levels.",
             )
         if self.coupling not in ("additive", "affine"):
             raise UserError(f"There is no coupling '{self.coupling}'.", hint="Choose additive or affine.")
         if len(self.mixings) != self.levels or not set(self.mixings) <= {"lu", "plain"}:
             raise UserError(
-                f"The mixing {self.mixing!r} does not suit {self.levels} levels.",
-                hint="Choose lu or plain, for all levels or one for each.",
+                f"The mixing {self.mixing!r} does not fit {self.levels} levels.",
+                hint="Choose lu or plain, once for all levels or once per level.",
             )
 
     @property
@@ -77,10 +78,10 @@ class GlowSettings:
 
 
 class Level(nn.Module):
-    """Squeeze, steps, and a Gaussian prior of the latents; all but the last level split their channels in two.
+    """Squeeze, steps, and a Gaussian prior of the latents; all levels but the last split their channels in two.
 
-    The first half of the channels goes on, the second is the level's latent, with a prior that the first half
-    conditions. The last level's latent is everything, with a prior of its own.
+    The first half of the channels is passed on. The second half is the level's latent, whose prior is conditioned on
+    the first half. The last level's latent is all of its channels, with an unconditional prior.
     """
 
     def __init__(self, channels: int, side: int, settings: GlowSettings, mixing: str, splits: bool) -> None:
@@ -96,7 +97,7 @@ class Level(nn.Module):
         self.reversible = False
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What goes on ``(B, 2c, h/2, w/2)``, the latent, and log p + log|det| ``(B,)``, of x ``(B, c, h, w)``."""
+        """What is passed on ``(B, 2c, h/2, w/2)``, the latent, and log p + log|det| ``(B,)``, for x ``(B, c, h, w)``."""
         x, log_det = self.run_steps(squeeze(x))
         x, z = x.chunk(2, 1) if self.splits else (x, x)
         mean, log_sd = self.conditional(x)
@@ -114,7 +115,7 @@ class Level(nn.Module):
         return x, log_det
 
     def inverse(self, x: Tensor | None, z: Tensor) -> Tensor:
-        """The picture ``(B, c, h, w)`` that the level maps to what goes on and the latent."""
+        """The input ``(B, c, h, w)`` that the level maps to x, which it passes on, and the latent z."""
         y = z if x is None else torch.cat([x, z], 1)
         y = y.contiguous(memory_format=torch.channels_last)
         for step in reversed(self.steps):
@@ -122,15 +123,15 @@ class Level(nn.Module):
         return F.pixel_shuffle(y, 2)
 
     def conditional(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and log standard deviation of the latent, given what goes on."""
+        """Mean and log standard deviation of the latent, given what is passed on."""
         mean, log_sd = self.prior(x if self.splits else torch.zeros_like(x[:1])).chunk(2, 1)
         return mean, log_sd
 
 
 class Glow(nn.Module):
-    """The whole flow: ``encode`` pictures ``(B, C, H, W)`` in [−0.5, 0.5) to latents ``(B, q)``, ``decode`` them back.
+    """The flow: ``encode`` maps pictures ``(B, C, H, W)`` in [−0.5, 0.5) to latents ``(B, q)``, ``decode`` maps back.
 
-    A latent is the levels' raw outputs, flattened, from the first split to the last.
+    A latent is the raw outputs of the levels, flattened, from the first level to the last.
 
     >>> glow = Glow(GlowSettings(size=8, levels=2, flows=2, hidden=4), stream=Stream(0, "flow"))
     >>> x = torch.rand(2, 3, 8, 8) - 0.5
@@ -139,7 +140,7 @@ class Glow(nn.Module):
     """
 
     initialised: Tensor
-    fingerprint: str | None = None  # of the artefact that it was loaded from
+    fingerprint: str | None = None  # of the artefact it was loaded from
 
     def __init__(self, settings: GlowSettings, *, stream: Stream) -> None:
         super().__init__()
@@ -158,7 +159,7 @@ class Glow(nn.Module):
         self.register_buffer("initialised", torch.tensor(False))
 
     def save(self, folder: Path) -> None:
-        """Write the flow into a folder of its own."""
+        """Write the flow to its own folder."""
         from lassi.flow.store import save_glow
 
         save_glow(self, folder)
@@ -202,11 +203,11 @@ class Glow(nn.Module):
         return self(x)[1]
 
     def bits_per_dim(self, x: Tensor) -> Tensor:
-        """Bits that a code of the 5-bit pictures would need for a pixel's channel, ``(B,)``; x is dequantised."""
+        """Bits per dimension of the 5-bit pictures, ``(B,)``; x is dequantised."""
         return math.log2(LEVELS) - self.log_prob(x) / (self.latent_dim * math.log(2))
 
     def decode(self, z: Tensor) -> Tensor:
-        """x = D(z), ``(B, C, H, W)``; not clipped to the range of pictures."""
+        """x = D(z), ``(B, C, H, W)``; not clipped to the valid range."""
         parts = torch.split(z, [math.prod(shape) for shape in self.latent_shapes], 1)
         x: Tensor | None = None
         for level, part, shape in zip(
@@ -218,7 +219,7 @@ class Glow(nn.Module):
 
     @torch.no_grad()
     def sample(self, count: int, temperature: float = 0.7, *, stream: Stream) -> Tensor:
-        """Pictures drawn from the flow, ``(count, C, H, W)``; a lower temperature gives tamer ones."""
+        """Sample pictures from the flow, ``(count, C, H, W)``; a lower temperature gives more typical ones."""
         x: Tensor | None = None
         generator, like = stream.torch(), next(self.parameters())
         for level in reversed(self.levels):
@@ -230,8 +231,8 @@ class Glow(nn.Module):
 
     @torch.no_grad()
     def initialise(self, x: Tensor) -> None:
-        """Set every ActNorm from a batch of dequantised pictures; once, before training."""
-        assert not self.initialised, "a flow is initialised once"
+        """Initialise every ActNorm from a batch of dequantised pictures; call it once, before training."""
+        assert not self.initialised, "a flow is initialised only once"
         for level in self.levels:
             x = squeeze(x)
             for step in level.steps:
@@ -241,7 +242,7 @@ class Glow(nn.Module):
         self.initialised.fill_(True)
 
     def freeze(self) -> "Glow":
-        """Fix the weights and compute once all that follows from them: fused weights and inverses."""
+        """Fix the weights, and precompute what depends on them: fused weights and inverses."""
         self.requires_grad_(False).eval()
         for module in self.modules():
             if isinstance(module, Step):
@@ -249,12 +250,12 @@ class Glow(nn.Module):
         return self
 
     def save_memory(self, wanted: bool = True) -> "Glow":
-        """Train by recomputing activations from outputs: memory does not grow with the number of flows."""
+        """Recompute activations from outputs during training, so that memory does not grow with the number of flows."""
         for level in self.levels:
             level.reversible = wanted
         return self
 
 
 def squeeze(x: Tensor) -> Tensor:
-    """``(B, c, h, w)`` to ``(B, 4c, h/2, w/2)``: channel slowest, then the row's parity, then the column's."""
+    """``(B, c, h, w)`` to ``(B, 4c, h/2, w/2)``: by channel, then by the row's parity, then by the column's."""
     return F.pixel_unshuffle(x, 2).contiguous(memory_format=torch.channels_last)

@@ -1,11 +1,11 @@
-"""Published checkpoints: a PyTorch state dict in the widely used layout, read without running anything in it.
+"""Published checkpoints: a PyTorch state dict in the widely used layout, read without running any code in it.
 
     blocks.{i}.flows.{j}.actnorm.{loc,scale}             y = scale · (x + loc)
     blocks.{i}.flows.{j}.invconv.{w_p,w_l,w_s,w_u,…}     or invconv.weight
     blocks.{i}.flows.{j}.coupling.net.{0,2}.{weight,bias}, coupling.net.4.{conv.weight,conv.bias,scale}
     blocks.{i}.prior.{conv.weight,conv.bias,scale}
 
-Keys may begin with ``module.``. All of the shape but the size of the pictures follows from the tensors.
+Keys may start with ``module.``. The settings follow from the tensors, except for the size of the pictures.
 """
 
 import itertools
@@ -34,7 +34,7 @@ def _matrix(tensor: Tensor) -> Tensor:
     return tensor.flatten(1)
 
 
-# Our name, theirs, and how ours is made of theirs.
+# Our name, the published name, and the conversion to ours.
 Names = tuple[tuple[str, str, Callable[[Tensor], Tensor]], ...]
 ZERO_CONV: Names = (
     ("weight", "conv.weight", _same),
@@ -58,7 +58,7 @@ LU: Names = (
     ("mixing.sign", "invconv.s_sign", _same),
 )
 PLAIN: Names = (("mixing.weight", "invconv.weight", _matrix),)
-# What the layout holds besides, and what it must be; we have no use for it.
+# Constants that the layout also contains, and their values; we only check them.
 CONSTANTS: dict[str, Callable[[Tensor], Tensor]] = {
     "invconv.u_mask": lambda tensor: torch.ones_like(tensor).triu(1),
     "invconv.l_mask": lambda tensor: torch.ones_like(tensor).tril(-1),
@@ -68,12 +68,12 @@ CONSTANTS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def read_glow(path: Path, size: int) -> Glow:
-    """Convert a published checkpoint for pictures of a size into a frozen flow of ours."""
+    """Convert a published checkpoint for pictures of this size to a frozen flow."""
     return convert_glow(read_tensors(path), size, called=path.name)
 
 
 def convert_glow(tensors: dict[str, Tensor], size: int, *, called: str) -> Glow:
-    """A flow of ours with the weights of a state dict in the published layout."""
+    """A flow with the weights of a state dict in the published layout."""
     reader = _Reader(tensors, called)
     glow = Glow(reader.settings(size), stream=Stream(0, "flow/unused"))
     leaves = glow.state_dict()
@@ -89,22 +89,22 @@ def convert_glow(tensors: dict[str, Tensor], size: int, *, called: str) -> Glow:
     fill(glow, ours, called=called)
     try:
         return glow.freeze()
-    except RuntimeError:  # of which torch's LinAlgError is one
-        raise reader.unfit("a mixing of channels cannot be inverted") from None
+    except RuntimeError:  # includes torch's LinAlgError
+        raise reader.unfit("a 1×1 convolution cannot be inverted") from None
 
 
 class _Reader:
-    """Takes tensors out of a state dict by their published names; complains by name."""
+    """Takes tensors from a state dict by their published names, which its errors mention."""
 
     def __init__(self, tensors: dict[str, Tensor], called: str) -> None:
         self.tensors, self.called = tensors, called
         self.taken: set[str] = set()
 
     def settings(self, size: int) -> GlowSettings:
-        """The flow's shape, read off the tensors' shapes."""
+        """The flow's settings, read from the shapes of the tensors."""
         places = [(int(m[1]), int(m[2])) for name in self.tensors if (m := FLOW.match(name))]
         if not places:
-            raise self.unfit("no key begins with 'blocks.0.flows.0.'")
+            raise self.unfit("no key starts with 'blocks.0.flows.0.'")
         levels, flows = (max(numbers) + 1 for numbers in zip(*places, strict=True))
         for place in itertools.product(range(levels), range(flows)):
             if place not in set(places):
@@ -113,7 +113,7 @@ class _Reader:
         channels = self.look(f"{first}.actnorm.loc").numel()
         changed = self.look(f"{first}.coupling.net.4.conv.bias").numel()
         if channels % 4:
-            raise self.unfit(f"'{first}.actnorm.loc' is for {channels} channels, which 4 does not divide")
+            raise self.unfit(f"'{first}.actnorm.loc' has {channels} channels, which is not a multiple of 4")
         plain = [f"blocks.{level}.flows.0.invconv.weight" in self.tensors for level in range(levels)]
         return GlowSettings(
             size=size,
@@ -126,7 +126,7 @@ class _Reader:
         )
 
     def take_all(self, ours: str, theirs: str, names: Names, leaves: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Our tensors below ``ours`` from theirs below ``theirs``, of the shapes of ``leaves``."""
+        """Our tensors under ``ours`` from the published ones under ``theirs``, with the shapes of ``leaves``."""
         return {
             f"{ours}.{our}": self.take(f"{theirs}.{their}", how, leaves[f"{ours}.{our}"].shape)
             for our, their, how in names
@@ -136,10 +136,10 @@ class _Reader:
         self.taken.add(name)
         tensor = self.look(name)
         if tensor.numel() != shape.numel() or tensor.ndim < len(shape) or how(tensor).shape != shape:
-            raise self.unfit(f"'{name}' has shape {tuple(tensor.shape)}, where {tuple(shape)} is needed")
+            raise self.unfit(f"'{name}' has shape {tuple(tensor.shape)}, but needs {tuple(shape)}")
         ours = how(tensor).float().contiguous()
         if not ours.isfinite().all():
-            raise self.unfit(f"'{name}' holds values that are not finite")
+            raise self.unfit(f"'{name}' has values that are not finite")
         return ours
 
     def check_constants(self, at: str) -> None:
@@ -147,27 +147,27 @@ class _Reader:
             key = f"{at}.{name}"
             self.taken.add(key)
             if key in self.tensors and not self._is(self.tensors[key].float(), expected):
-                raise self.unfit(f"'{key}' is not what it is in this layout")
+                raise self.unfit(f"'{key}' does not have the constant value it has in this layout")
 
     @staticmethod
     def _is(tensor: Tensor, expected: Callable[[Tensor], Tensor]) -> bool:
         try:
             return torch.equal(tensor, expected(tensor).float())
-        except (RuntimeError, TypeError, IndexError):  # it has not even the right number of sides
+        except (RuntimeError, TypeError, IndexError):  # not even the number of dimensions is right
             return False
 
     def check_invertible(self, at: str) -> None:
-        """After the shapes have been checked."""
+        """Refuse a step that cannot be inverted; its shapes have been checked."""
         if (self.look(f"{at}.actnorm.scale").float() == 0).any():
-            raise self.unfit(f"'{at}.actnorm.scale' holds a zero, so the flow cannot be inverted")
+            raise self.unfit(f"'{at}.actnorm.scale' has a zero, so the flow cannot be inverted")
         if f"{at}.invconv.w_p" in self.taken:
             permutation, sign = self.look(f"{at}.invconv.w_p").float(), self.look(f"{at}.invconv.s_sign")
             ones = torch.ones(len(permutation))
             of_ones = ((permutation == 0) | (permutation == 1)).all()
             if not (of_ones and torch.equal(permutation.sum(0), ones) and torch.equal(permutation.sum(1), ones)):
-                raise self.unfit(f"'{at}.invconv.w_p' is not a permutation")
+                raise self.unfit(f"'{at}.invconv.w_p' is not a permutation matrix")
             if not (sign.abs() == 1).all():
-                raise self.unfit(f"'{at}.invconv.s_sign' holds something else than 1 and -1")
+                raise self.unfit(f"'{at}.invconv.s_sign' has values other than 1 and -1")
 
     def look(self, name: str) -> Tensor:
         if name not in self.tensors:
@@ -176,7 +176,9 @@ class _Reader:
 
     def refuse_left_over(self) -> None:
         if left := sorted(self.tensors.keys() - self.taken):
-            raise self.unfit(f"'{left[0]}' is not part of a Glow of this layout")
+            raise self.unfit(f"'{left[0]}' is not part of a Glow in this layout")
 
     def unfit(self, what: str) -> UserError:
-        return UserError(f"{self.called}: {what}.", hint="Give a Glow in the layout of `lassi import glow --help`.")
+        return UserError(
+            f"{self.called}: {what}.", hint="Use a Glow in the layout that `lassi import glow --help` describes."
+        )

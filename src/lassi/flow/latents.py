@@ -1,19 +1,21 @@
-"""The latent cache: z = E(x) of many people, computed once, on disk, mapped into memory."""
+"""Latents on disk: z = E(x) of many people, encoded once and mapped into memory."""
 
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lassi.base.artefact import Artefact, Identity, array_hash, find_artefact, new_artefact
+from lassi.base.artefact import Artefact, Draft, Identity, array_hash
+from lassi.base.compute import Compute
 from lassi.base.engine import map_chunks
 from lassi.base.errors import UserError
 from lassi.base.files import cache_folder
-from lassi.base.progress import SILENT, Progress
+from lassi.base.stage import load, make
 from lassi.data.dataset import Dataset, Images, Integers
 
 if TYPE_CHECKING:
@@ -34,9 +36,13 @@ class Latents:
     z: NDArray[np.float32]
     artefact: Artefact
 
+    def labels_of(self, attribute: str) -> Integers:
+        """The labels of an attribute, ``(people,)``."""
+        return self.dataset.labels(attribute, self.people)
+
     def labelled(self, attribute: str) -> "Labelled":
         """The latents with the labels of an attribute."""
-        return Labelled(self.z, self.dataset.labels(attribute, self.people))
+        return Labelled(self.z, self.labels_of(attribute))
 
 
 @dataclass(frozen=True)
@@ -57,51 +63,75 @@ class Labelled:
         return z, torch.from_numpy(self.labels[rows]).to(like.device)
 
 
-def latents(
-    dataset: Dataset,
-    people: Integers,
-    encode: Encode,
-    *,
-    flow: str,
-    latent_dim: int,
-    chunk: int = 256,
-    folder: Path | None = None,
-    progress: Progress = SILENT,
-) -> Latents:
-    """The latents of some people, from the cache if they are there, else encoded and kept.
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """What turns pictures into latents.
 
     Args:
         encode: pictures ``(B, 3, H, W)`` of uint8 to latents ``(B, latent_dim)``.
-        flow: the fingerprint of what encodes.
-        folder: where to keep them; in the cache unless told otherwise.
+        flow: the content of the flow behind it.
+        latent_dim: q.
     """
-    identity = Identity(
-        "latents",
-        VERSION,
-        {"people": array_hash(people), "count": len(people)},
-        {"data": dataset.identify(progress), "flow": flow},
-    )
-    folder = folder or cache_folder() / "latents" / identity.fingerprint[:32]
-    artefact = find_artefact(folder, identity)
-    if artefact is None:
-        shape = (len(people), latent_dim)
 
-        def encode_some(rows: range) -> NDArray[np.float32]:
+    encode: Encode
+    flow: str
+    latent_dim: int
+
+
+@dataclass(frozen=True, eq=False)
+class LatentsStage:
+    """The latents of some people, encoded once and kept.
+
+    Args:
+        folder: where to keep them; in the cache unless given.
+        chunk: pictures encoded at a time.
+    """
+
+    dataset: Dataset
+    people: Integers
+    encoder: Encoder
+    place: Path | None = None
+    chunk: int = 256
+
+    @cached_property
+    def identity(self) -> Identity:
+        settings = {"people": array_hash(self.people), "count": len(self.people)}
+        return Identity("latents", VERSION, settings, {"data": self.dataset.fingerprint, "flow": self.encoder.flow})
+
+    @property
+    def folder(self) -> Path:
+        return self.place or cache_folder() / "latents" / self.identity.fingerprint[:32]
+
+    def write(self, draft: Draft, compute: Compute) -> None:
+        people, shape = self.people, (len(self.people), self.encoder.latent_dim)
+
+        def encode(rows: range) -> NDArray[np.float32]:
             some = people[rows.start : rows.stop]
-            return _finite(encode(dataset.images(some)), dataset, some)
+            return _finite(self.encoder.encode(self.dataset.images(some)), self.dataset, some)
 
-        what = f"encoding {dataset.name}"
-        with (
-            new_artefact(folder, identity) as draft,
-            draft.write_rows(LATENTS, shape, np.float32) as kept,
-            closing(
-                map_chunks(encode_some, len(people), chunk=chunk, what=what, unit="pictures", progress=progress)
-            ) as encoded,
-        ):
-            for z in encoded:
+        self.dataset.prepare(compute.progress)
+        encoded = map_chunks(
+            encode,
+            len(people),
+            chunk=self.chunk,
+            what=f"encoding {self.dataset.name}",
+            unit="pictures",
+            progress=compute.progress,
+        )
+        with draft.write_rows(LATENTS, shape, np.float32) as kept, closing(encoded) as chunks:
+            for z in chunks:
                 kept.append(z)
-        artefact = Artefact(folder)
-    return Latents(dataset, people, artefact.rows(LATENTS), artefact)
+
+    def make(self, compute: Compute | None = None) -> Latents:
+        """Encode them, unless they are there already."""
+        return self._latents(make(self, compute))
+
+    def load(self) -> Latents:
+        """The latents that were encoded before."""
+        return self._latents(load(self))
+
+    def _latents(self, artefact: Artefact) -> Latents:
+        return Latents(self.dataset, self.people, artefact.rows(LATENTS), artefact)
 
 
 def _finite(z: NDArray[np.float32], dataset: Dataset, people: Integers) -> NDArray[np.float32]:

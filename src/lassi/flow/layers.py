@@ -1,6 +1,6 @@
-"""The layers of a flow's step that have weights of their own: the zero-convolution and the mixing of channels.
+"""The layers of a flow's step with their own weights: the zero convolution and the mixing of channels.
 
-Each is fused, for all steps of a level at once, into what a picture meets.
+Their weights are fused, for all steps of a level at once, before they are applied to pictures.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 
 class ZeroConv(nn.Module):
-    """A 3×3 convolution of exp(3·scale)·weight that begins at zero and pads its input with ones."""
+    """A 3×3 convolution with weights exp(3·scale)·weight; it starts at zero and pads its input with ones."""
 
     def __init__(self, channels_in: int, channels_out: int) -> None:
         super().__init__()
@@ -27,10 +27,10 @@ class ZeroConv(nn.Module):
 
 
 def scaled_zero_convs(convs: Sequence[ZeroConv], h: int, w: int) -> tuple[Tensor, Tensor]:
-    """The scaled weights of n of them ``(n, c, hidden, 3, 3)``, and what bias and padding add, ``(n, c, h, w)``.
+    """The scaled weights of n convolutions ``(n, c, hidden, 3, 3)``, and what bias and padding add, ``(n, c, h, w)``.
 
-    Convolving a picture padded with ones is convolving it padded with zeros, plus what the frame of ones gives. That
-    is the same for every picture and input channel: at each pixel the sum of the taps that lie outside.
+    Convolving a picture padded with ones equals convolving it padded with zeros, plus the contribution of the frame of
+    ones. That is the same for every picture: at each pixel, the sum of the weights whose taps lie outside.
     """
     factor = torch.exp(3 * torch.stack([conv.scale for conv in convs]))
     weight = torch.stack([conv.weight for conv in convs]) * factor[:, :, None, None, None]
@@ -66,7 +66,7 @@ class LUMixing(nn.Module):
 
 
 class PlainMixing(nn.Module):
-    """A c×c matrix as it stands."""
+    """A c×c matrix, stored as it is."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ def matrices(mixings: "Sequence[LUMixing | PlainMixing]") -> tuple[Tensor, Tenso
 
 @cache
 def _taps_outside(h: int, w: int) -> Tensor:
-    """Which of the nine taps of a 3×3 convolution lie outside a picture at each pixel, ``(9, h·w)``, as 0 or 1."""
+    """Which of the nine taps of a 3×3 convolution lie outside the picture at each pixel, ``(9, h·w)``, as 0 or 1."""
     inside = F.unfold(torch.ones(1, 1, h, w), 3, padding=1)[0]
     return 1 - inside
 

@@ -1,4 +1,4 @@
-"""What the rest of the program asks of a generative model, and the simplest one."""
+"""What the rest of the program needs from a generative model, and the simplest one."""
 
 from typing import Protocol
 
@@ -20,10 +20,10 @@ class Flow(Protocol):
 
 
 class IdentityFlow:
-    """The flow of what is a latent already: embeddings, or the rows of a table.
+    """The flow for data that are already latents: embeddings, or the rows of a table.
 
     Args:
-        shape: of one example; a latent is the same numbers in a row.
+        shape: the shape of one example; its latent is the same numbers, flattened.
     """
 
     def __init__(self, *shape: int) -> None:

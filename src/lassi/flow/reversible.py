@@ -1,4 +1,4 @@
-"""Back-propagation that recomputes activations from outputs, so that memory does not grow with depth.
+"""Backpropagation that recomputes activations from outputs, so that memory does not grow with depth.
 
 (Gomez et al., "The Reversible Residual Network", NeurIPS 2017.)
 """
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class Invertible(Protocol):
-    """A module that maps x to (y, log|det|) and can undo it."""
+    """A module that maps x to (y, log|det|) and has an inverse."""
 
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]: ...
 
@@ -19,7 +19,7 @@ class Invertible(Protocol):
 
 
 def run_reversibly(steps: Sequence[Any], x: Tensor) -> tuple[Tensor, Tensor]:
-    """Run invertible modules one after another, keeping only the last output for the way back.
+    """Run invertible modules one after another, keeping only the last output for the backward pass.
 
     Returns:
         The output, and the sum of log|det| ``(B,)``.
@@ -52,7 +52,7 @@ class _Reversible(torch.autograd.Function):
 
 
 def _undo(step: Invertible, y: Tensor, dy: Tensor, dlog_det: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """The input of a step, its gradient, and those of the step's parameters, from output and output's gradient."""
+    """From a step's output and its gradient: the input, its gradient, and the gradients of the parameters."""
     assert isinstance(step, nn.Module)
     with torch.no_grad():
         x = step.inverse(y)

@@ -1,8 +1,8 @@
 """A step of a flow: ActNorm, a 1×1 convolution and a coupling.
 
 ActNorm and the convolution are one affine map of a pixel's channels, and the last convolution of the coupling absorbs
-its scale; :func:`fuse` joins them before anything touches a picture. Pictures travel channels-last. Shapes: B pictures,
-c channels, h×w pixels at the level in hand.
+its scale; :func:`fuse` combines them before they are applied to pictures. Pictures are stored channels-last. Shapes:
+B pictures, c channels, h×w pixels at the current level.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ AFFINE_SHIFT = 2.0  # the affine coupling multiplies by sigmoid(log s + 2), clos
 
 
 class StepWeights(NamedTuple):
-    """What a step does to a picture: mix the channels, then change half of them by what a network says of the rest."""
+    """The fused weights of a step, which mixes the channels, then changes half of them by a network of the rest."""
 
     mix: Tensor  # (c, c)
     mix_bias: Tensor  # (c,)
@@ -51,19 +51,19 @@ class Step(nn.Module):
         self._frozen: StepWeights | None = None
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Step":
-        """Move or convert the weights, and what follows from them."""
+        """Move or convert the weights and everything computed from them."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if self._frozen is not None:
             self.freeze()
         return self
 
     def _load_from_state_dict(self, *arguments: Any, **options: Any) -> None:
-        """Other weights: what followed from the old ones is forgotten."""
+        """Discard what was computed from the old weights."""
         super()._load_from_state_dict(*arguments, **options)
         self._frozen = None
 
     def train(self, mode: bool = True) -> "Step":
-        """Whoever trains wants gradients of the weights, so they are no longer frozen."""
+        """Training needs gradients of the weights, so it unfreezes them."""
         if mode:
             self._frozen = None
         return super().train(mode)
@@ -81,7 +81,7 @@ class Step(nn.Module):
             self._frozen = fuse([self], inverse=True)[0]
 
     def forward(self, x: Tensor, w: StepWeights | None = None) -> tuple[Tensor, Tensor]:
-        """The next picture ``(B, c, h, w)`` and log|det| ``(B,)``; w are the fused weights, if they are at hand."""
+        """The output ``(B, c, h, w)`` and log|det| ``(B,)``; w are the fused weights, if already computed."""
         w = w or self.weights()
         a, b = _picture(torch.addmm(w.mix_bias, _pixels(x), w.mix.T), x).chunk(2, 1)
         a = a.contiguous(memory_format=torch.channels_last)
@@ -92,14 +92,14 @@ class Step(nn.Module):
         return torch.cat([a, (b + t) * log_s.exp()], 1), w.log_det + log_s.sum((1, 2, 3))
 
     def inverse(self, y: Tensor) -> Tensor:
-        """The picture that :meth:`forward` maps to y."""
+        """The input that :meth:`forward` maps to y."""
         w = self.weights(inverse=True)
         assert w.unmix is not None
         assert w.unmix_bias is not None
         rows, half = _pixels(y), y.shape[1] // 2
         a = _picture(rows[:, :half].contiguous(), y)
         if not self.affine:
-            # Unmixing is linear, so what the coupling added is taken off afterwards: nothing is put together again.
+            # Unmixing is linear, so the coupling is subtracted afterwards, which avoids a concatenation.
             mixed = torch.addmm(w.unmix_bias, rows, w.unmix.T)
             return _picture(mixed.addmm_(_pixels(_coupling(a, w)), w.unmix[:, half:].T, alpha=-1), y)
         log_s, t = _coupling(a, w).chunk(2, 1)
@@ -108,26 +108,26 @@ class Step(nn.Module):
 
     @torch.no_grad()
     def initialise(self, x: Tensor) -> None:
-        """Choose loc and scale such that ActNorm gives every channel of x mean 0 and deviation 1."""
+        """Choose loc and scale so that ActNorm gives every channel of x mean 0 and standard deviation 1."""
         self.loc.copy_(-x.mean((0, 2, 3)))
         self.scale.copy_(1 / (x.std((0, 2, 3)) + 1e-6))
 
 
 def fuse(steps: Sequence[Step], *, inverse: bool = False) -> list[StepWeights]:
-    """The fused weights of the steps of a level, all at once because many small operations take long.
+    """The fused weights of all steps of a level, computed together because many small operations are slow.
 
     Args:
-        inverse: also compute what undoes the mixing.
+        inverse: also compute the inverse of the mixing.
     """
     side = steps[0].side
     matrix, log_det = matrices([step.mixing for step in steps])
     scale = torch.stack([step.scale for step in steps])
-    mix = matrix * scale[:, None]  # columns scaled: first ActNorm, then the convolution
+    mix = matrix * scale[:, None]  # scales the columns: ActNorm comes before the convolution
     mix_bias = (mix @ torch.stack([step.loc for step in steps])[:, :, None])[:, :, 0]
     unmix: Sequence[Tensor | None] = [None] * len(steps)
     unmix_bias: Sequence[Tensor | None] = [None] * len(steps)
     if inverse:
-        # In float64, of the matrix that the other way uses: so the two ways are inverse to rounding.
+        # Invert in float64 the very matrix that encoding uses, so that decoding is its inverse up to rounding.
         inverses = mix.detach().double().inverse()
         unmix = list(inverses.to(mix.dtype))
         unmix_bias = list(-(inverses @ mix_bias.detach().double()[:, :, None])[:, :, 0].to(mix.dtype))
@@ -157,7 +157,7 @@ def _pixels(x: Tensor) -> Tensor:
 
 
 def _picture(pixels: Tensor, like: Tensor) -> Tensor:
-    """The pixels ``(B·h·w, c)`` as pictures of the same height and width as ``like``, channels-last."""
+    """The pixels ``(B·h·w, c)`` as pictures with the height and width of ``like``, channels-last."""
     return pixels.view(len(like), *like.shape[2:], pixels.shape[1]).permute(0, 3, 1, 2)
 
 

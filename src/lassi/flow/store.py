@@ -1,4 +1,4 @@
-"""Flows as artefacts."""
+"""Flows saved as artefacts."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,13 +11,13 @@ from lassi.base.streams import Stream
 from lassi.flow.glow import Glow, GlowSettings
 
 STAGE = "flow"
-VERSION = 1  # raise it whenever the same settings give other weights
+VERSION = 1  # increase it whenever the same settings give different weights
 
 
 def flow_identity(
     glow: GlowSettings, training: Mapping[str, Any], *, data: str | None = None, seed: int | None = None
 ) -> Identity:
-    """What a flow is made of: its shape, how it was trained (or which weights it has), on which data."""
+    """What a flow is made from: its settings, how it was trained (or its weights), and the data."""
     settings = {"glow": glow.as_json(), "training": dict(training)}
     return Identity(STAGE, VERSION, settings, {"data": data} if data else {}, seed)
 
@@ -25,7 +25,7 @@ def flow_identity(
 def save_glow(
     glow: Glow, folder: Path, identity: Identity | None = None, figures: Mapping[str, Any] | None = None
 ) -> Artefact:
-    """Write a flow; without an identity it is known by its weights."""
+    """Write a flow; without an identity it is identified by its weights."""
     identity = identity or flow_identity(glow.settings, {"weights": tensors_hash(glow.state_dict())})
     with new_artefact(folder, identity) as draft:
         draft.write_tensors(glow.state_dict())
@@ -37,7 +37,7 @@ def load_glow(folder: Path) -> Glow:
     """Read a flow, frozen; it never initialises itself again."""
     artefact = Artefact(folder)
     if artefact.identity.stage != STAGE:
-        raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a flow.", hint="Give the folder of a flow.")
+        raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a flow.", hint="Give a flow's folder.")
     shape = dict(artefact.identity.settings["glow"])
     glow = Glow(GlowSettings(**shape | {"mixing": tuple(shape["mixing"])}), stream=Stream(0, "flow/unused"))
     fill(glow, artefact.tensors(), called=f"the flow in '{folder}'")
@@ -46,5 +46,5 @@ def load_glow(folder: Path) -> Glow:
 
 
 def flow_folder(run: Path) -> Path:
-    """The folder of a run's flow, or the folder itself if it is one."""
+    """The folder of a run's flow; if the folder is a flow itself, that folder."""
     return run / "flow" if (run / "flow" / META).is_file() else run

@@ -1,6 +1,7 @@
 """Training a flow: maximum likelihood of dequantised 5-bit pictures."""
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
@@ -8,19 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lassi.base.artefact import Artefact, find_artefact
+from lassi.base.artefact import Identity
 from lassi.base.batches import Batches
-from lassi.base.checkpoint import Checkpoints
+from lassi.base.compute import Compute
 from lassi.base.devices import usable
 from lassi.base.engine import chunks
 from lassi.base.errors import UserError
-from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
-from lassi.base.train import Trained, TrainSettings, checkpoint_folder, train
+from lassi.base.train import Trained, TrainSettings, Wording
+from lassi.base.trained import TrainedStage
 from lassi.data.dataset import Dataset, Integers
 from lassi.data.preprocess import dequantise, flip, quantise
 from lassi.flow.glow import Glow, GlowSettings
-from lassi.flow.store import flow_identity, save_glow
+from lassi.flow.store import flow_identity
 
 INITIALISE_WITH = 256  # pictures
 
@@ -108,51 +109,43 @@ class FlowTrainee:
         return dequantise(quantise(images), stream=noise)
 
 
-def train_flow(
-    dataset: Dataset,
-    glow: GlowSettings,
-    training: FlowTraining,
-    folder: Path,
-    *,
-    seed: int,
-    threads: int | None = None,
-    device: str = "cpu",
-    progress: Progress = SILENT,
-) -> Artefact:
-    """Train a flow and leave it in ``folder``; if it is there already nothing is done, if half trained it goes on."""
-    if dataset.size != glow.size:
-        raise UserError(
-            f"The pictures of {dataset.name} have size {dataset.size}, the flow is for {glow.size}.",
-            hint="Choose the same size for both.",
-        )
-    identity = flow_identity(glow, asdict(training), data=dataset.identify(progress), seed=seed)
-    checkpoints = Checkpoints(checkpoint_folder(folder), identity.fingerprint)
-    if found := find_artefact(folder, identity):
-        checkpoints.remove()
-        return found
-    dataset.prepare(progress)
-    model = (
-        Glow(glow, stream=Stream(seed, "flow/weights")).to(usable(device)).save_memory(training.memory == "reversible")
-    )
-    trainee = FlowTrainee(model, dataset, training, seed)
-    trainee.initialise()
-    trained = train(
-        trainee,
-        training.schedule(),
-        checkpoints=checkpoints,
-        threads=threads,
-        what="training the flow",
-        unit="images",
-        show="{:.3f} bits/dim".format,
-        progress=progress,
-    )
-    artefact = save_glow(model, folder, identity, _figures(trained))
-    checkpoints.remove()
-    return artefact
+@dataclass(frozen=True, eq=False)
+class FlowStage(TrainedStage[FlowTrainee]):
+    """A flow, trained on the pictures of a dataset."""
 
+    wording = Wording("training the flow", "images", "{:.3f} bits/dim".format)
 
-def _figures(trained: Trained) -> dict[str, object]:
-    return {"bits_per_dim": trained.value, "best_step": trained.step, "curve": trained.curve}
+    folder: Path
+    dataset: Dataset
+    glow: GlowSettings
+    training: FlowTraining
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.dataset.size != self.glow.size:
+            raise UserError(
+                f"The pictures of {self.dataset.name} have size {self.dataset.size}, but the flow is for size "
+                f"{self.glow.size}.",
+                hint="Choose the same size for both.",
+            )
+
+    @cached_property
+    def identity(self) -> Identity:
+        return flow_identity(self.glow, asdict(self.training), data=self.dataset.fingerprint, seed=self.seed)
+
+    def trainee(self, compute: Compute) -> FlowTrainee:
+        self.dataset.prepare(compute.progress)
+        model = Glow(self.glow, stream=Stream(self.seed, "flow/weights")).to(usable(compute.device))
+        model.save_memory(self.training.memory == "reversible")
+        trainee = FlowTrainee(model, self.dataset, self.training, self.seed)
+        trainee.initialise()
+        return trainee
+
+    def schedule(self, trainee: FlowTrainee) -> TrainSettings:  # noqa: ARG002
+        return self.training.schedule()
+
+    def figures(self, trainee: FlowTrainee, trained: Trained) -> dict[str, object]:  # noqa: ARG002
+        return {"bits_per_dim": trained.value, "best_step": trained.step, "curve": trained.curve}
 
 
 def _spread(people: Integers, count: int) -> Integers:

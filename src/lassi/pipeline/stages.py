@@ -1,118 +1,151 @@
-"""Running a recipe, stage by stage; what is there already is not made again."""
+"""A recipe from beginning to end: which stages, in which order; what is there already is not made again."""
 
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
-from lassi.base.errors import UserError, unknown
-from lassi.base.progress import SILENT, Progress
-from lassi.data.factors import FactorDataset
-from lassi.recipe.recipe import Recipe
-from lassi.recipe.tables import ExperimentTable
-from lassi.report.report import is_reported, report_of
-from lassi.results.results import results_of, write_results
-from lassi.run.run import SCENES, Run
-from lassi.similarity.attributes import num_directions, refuse_unfit
+from lassi.base.compute import Compute
+from lassi.base.errors import unknown
+from lassi.pipeline.feasible import refuse_impossible
+from lassi.recipe.recipe import Recipe, load_recipe
+from lassi.report.write import is_reported, report_of
+from lassi.results.measure import measure_run
+from lassi.results.records import Results
+from lassi.results.store import write_results
+from lassi.run import folder as places
+from lassi.run import makers
+from lassi.run.run import Run
+from lassi.similarity.registry import kind_named
 
 STAGES = {
-    "flow": "The generative model: a flow learns to draw the pictures, so that a change of a person is a step z + t·a.",
-    "directions": "The regulator: which steps change the sensitive attribute alone? Who is within ε counts as similar.",
-    "representation": "The producer: networks that are to map similar people to nearly the same point.",
+    "flow": "The generative model: a flow learns to draw the pictures, so that changing a person is a step z + t·a.",
+    "directions": "The regulator: which steps change the sensitive attribute alone? Anyone within ε counts as similar.",
+    "representation": "The producer: networks trained to map similar people to nearly the same point.",
     "classifier": "The consumer: classifiers on these representations, trained with noise.",
-    "certificates": "The auditor: a proof for each person that everybody similar gets the same answer, or none.",
-    "report": "The page that says what was proven, for whom, and what was not.",
+    "certificates": "The auditor: for each person, a proof that everybody similar gets the same answer, or none.",
+    "report": "The page: what was proven, for whom, and what was not.",
 }
+LAST = "report"
 
 Say = Callable[[str], None]
 
 
-def run_recipe(
-    recipe: Recipe,
-    out: Path,
-    *,
-    until: str = "report",
-    threads: int | None = None,
-    device: str = "cpu",
-    progress: Progress = SILENT,
-    say: Say = lambda _: None,
-) -> list[Path]:
-    """Run the stages of a recipe into the folder ``out``; returns what was written, or was there already.
+class Pipeline:
+    """The stages of a run.
 
     Args:
-        say: told what each stage is about as it begins.
+        say: is handed a sentence about each stage as it begins.
     """
+
+    def __init__(self, run: Run, compute: Compute, say: Say) -> None:
+        self.run, self._compute, self._say = run, compute, say
+        self.results: Results | None = None
+        self.written: list[Path] = []  # or found there already
+
+    def __call__(self, until: str) -> None:
+        """Make everything up to a stage."""
+        makers.keep_recipe(self.run)
+        steps = {
+            "flow": self._flow,
+            "directions": self._directions,
+            "representation": self._representations,
+            "classifier": self._classifiers,
+            "certificates": self._certificates,
+            "report": self._report,
+        }
+        for stage in list(STAGES)[: list(STAGES).index(until) + 1]:
+            if stage == "flow" or (self.run.cells and (stage != "report" or is_reported(self.run))):
+                self._say(STAGES[stage])
+                steps[stage]()
+        if until == "classifier" and self.run.cells:
+            self._measure(certified=False)
+
+    def _wrote(self, *names: str) -> None:
+        self.written.extend(self.run.folder / name for name in names)
+
+    def _flow(self) -> None:
+        self.run.dataset.identify(self._compute.progress)
+        makers.make_flow(self.run, self._compute)
+        makers.check_flow(self.run, self._compute)
+        self._wrote(places.FLOW, places.FLOW_CHECK)
+
+    def _directions(self) -> None:
+        run = self.run
+        for group in run.groups:
+            makers.make_latents(run, group, self._compute)
+        for experiment in run.recipe.experiment:
+            if kind_named(experiment.directions).needs_classifier:
+                makers.make_baseline(run, "resnet", experiment.target, run.seed, self._compute)
+            makers.make_all_directions(run, experiment, self._compute)
+        self._wrote(places.LATENTS, places.DIRECTIONS)
+
+    def _representations(self) -> None:
+        for cell in self.run.cells:
+            makers.make_representation(self.run, cell.representation, self._compute)
+        self._wrote(places.REPRESENTATIONS)
+
+    def _classifiers(self) -> None:
+        run = self.run
+        for cell in run.cells:
+            makers.make_classifier(run, cell, self._compute)
+        for experiment in run.recipe.experiment:
+            for kind in experiment.baselines:
+                for seed in run.recipe.run.seeds:
+                    makers.make_baseline(run, kind, experiment.target, seed, self._compute)
+        self._wrote(places.CLASSIFIERS)
+
+    def _certificates(self) -> None:
+        for cell in self.run.cells:
+            makers.make_certificates(self.run, cell, self._compute)
+        self._wrote(places.CERTIFICATES)
+        self._measure(certified=True)
+
+    def _measure(self, *, certified: bool) -> None:
+        self.results = measure_run(self.run, certified=certified, progress=self._compute.progress)
+        self.written.append(write_results(self.results, self.run.folder))
+
+    def _report(self) -> None:
+        assert self.results is not None, "certificates come before"
+        self.written.append(report_of(self.run, self.results, progress=self._compute.progress))
+
+
+def run_recipe(
+    recipe: Recipe | str,
+    out: Path | str | None = None,
+    *,
+    until: str = LAST,
+    compute: Compute | None = None,
+    say: Say = lambda _: None,
+) -> Run:
+    """Run a recipe into a folder, resuming what was begun; returns the run.
+
+    Args:
+        recipe: a recipe, the name of a shipped one, or the path of a file.
+        out: the folder; ``runs/NAME`` unless given.
+        until: the last stage.
+        say: is handed a sentence about each stage as it begins.
+    """
+    return run_stages(recipe, out, until=until, compute=compute, say=say).run
+
+
+def run_stages(
+    recipe: Recipe | str,
+    out: Path | str | None = None,
+    *,
+    until: str = LAST,
+    compute: Compute | None = None,
+    say: Say = lambda _: None,
+) -> Pipeline:
+    """The same; returns the pipeline, which knows what it wrote."""
     if until not in STAGES:
         raise unknown("stage", until, STAGES)
-    run = Run(recipe, out, threads=threads, device=device, progress=progress)
+    folder = default_folder(recipe) if out is None else Path(out)
+    run = Run(load_recipe(recipe) if isinstance(recipe, str) else recipe, folder)
     refuse_impossible(run)
-    run.keep_recipe()
-    wanted = list(STAGES)[: list(STAGES).index(until) + 1]
-    say(STAGES["flow"])
-    written = [run.flow.folder, run.check_flow().folder]
-    if not recipe.experiment:
-        return written
-    if "directions" in wanted:
-        say(STAGES["directions"])
-        for experiment in recipe.experiment:
-            for sensitive in experiment.sensitive:
-                run.similar(experiment, tuple(sensitive))
-        written += [out / "latents", out / "directions"]
-    if "representation" in wanted:
-        say(STAGES["representation"])
-        for cell in run.cells:
-            run.representation(cell.production)
-        written.append(out / "representation")
-    if "classifier" in wanted:
-        say(STAGES["classifier"])
-        for cell in run.cells:
-            run.classifier(cell)
-        certifies = "certificates" in wanted
-        if certifies:
-            say(STAGES["certificates"])
-        results = results_of(run, certifies=certifies, progress=progress)
-        written += [out / "classifier", *([out / "certificates"] if certifies else []), write_results(results, out)]
-        if "report" in wanted and is_reported(run):
-            say(STAGES["report"])
-            written.append(report_of(run, results, progress=progress))
-    return written
+    pipeline = Pipeline(run, compute or Compute(), say)
+    pipeline(until)
+    return pipeline
 
 
-def refuse_impossible(run: Run) -> None:
-    """Refuse, before any work, what the recipe asks of a dataset that has no such thing."""
-    data = run.recipe.data
-    for split in ("train", "valid", "test", data.learn_from, *data.at_most):
-        run.dataset.people(split)
-    if data.scenes and not isinstance(run.dataset, FactorDataset):
-        raise UserError(
-            f"Truly similar people of {data.name} are not known, but {data.scenes} scenes are asked for.",
-            hint="Leave out data.scenes.",
-        )
-    for experiment in run.recipe.experiment:
-        for attribute in {name for sensitive in experiment.sensitive for name in sensitive}:
-            refuse_unfit(attribute, run.dataset, experiment.directions, experiment.target)
-            _refuse_one_class(run, attribute, "train")
-        for task in (experiment.target, *experiment.told):
-            _refuse_one_class(run, task, data.learn_from)
-        _refuse_infeasible(run, experiment)
-
-
-def _refuse_infeasible(run: Run, experiment: ExperimentTable) -> None:
-    """Refuse certificates that no number of these draws could give, before days are spent on models."""
-    most = max(len(run.people(group)) for group in ("test", *([SCENES] if run.has_truth else [])))
-    settings = run.recipe.certification(experiment).shared_by(most)
-    values = {name: len(run.dataset.attribute(name).values) for sensitive in experiment.sensitive for name in sensitive}
-    for sensitive in experiment.sensitive:
-        directions = sum(num_directions(experiment.directions, values[name]) for name in sensitive)
-        for method in settings.methods:
-            settings.refuse_infeasible(method, experiment.radius, directions, run.recipe.representation.widths[-1])
-
-
-def _refuse_one_class(run: Run, attribute: str, group: str) -> None:
-    labels = run.labels(attribute, group)
-    if len(np.unique(labels)) < 2:
-        value = run.dataset.attribute(attribute).values[labels[0]]
-        raise UserError(
-            f"All {len(labels):,} people of '{group}' have the same {attribute}: {value}.",
-            hint="Choose an attribute that varies.",
-        )
+def default_folder(recipe: Recipe | str) -> Path:
+    """Where a run goes unless told: a folder named after the recipe."""
+    return Path("runs") / (Path(recipe).stem if isinstance(recipe, str) else recipe.data.name)

@@ -1,110 +1,190 @@
-"""The cells of a recipe: one model each, by experiment, sensitive set, method, task and seed."""
+"""The cells of a recipe: one model each, for one question, by one seed.
+
+A *question* is what is asked; the *models* that answer it differ in their training method, its weights and the noise;
+a *cell* is one model for one question, trained with one seed. A cell is identified by everything that distinguishes it.
+"""
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from lassi.base.artefact import digest
-from lassi.recipe.recipe import Recipe
-from lassi.recipe.tables import ExperimentTable, Method
+from lassi.base.errors import UserError
+from lassi.recipe.tables import ExperimentTable
+from lassi.representation.methods import TrainingMethod
+
+Weight = float | int | str | bool
 
 
 @dataclass(frozen=True)
-class Production:
-    """A representation to be made: its settings, apart from the data.
+class Question:
+    """Who should be treated alike, and in which prediction.
 
     Args:
-        sensitive: the attributes whose directions it is trained against; none where the method looks at none.
+        table: the name of the table, given in the experiment.
+        target: what R is trained to predict.
+        task: what the classifier predicts.
+        sensitive: the attributes in which similar people may differ.
+        kind: of directions.
+        radius: ε.
+    """
+
+    table: str
+    target: str
+    task: str
+    sensitive: tuple[str, ...]
+    kind: str
+    radius: float
+
+    @property
+    def is_transfer(self) -> bool:
+        """Whether the classifier predicts something else than R was trained for."""
+        return self.task != self.target
+
+    @property
+    def title(self) -> str:
+        """The question in words."""
+        words = f"Predicting {self.task}, regardless of {' + '.join(self.sensitive)}"
+        return f"{self.table}: {words}" if self.table else words
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.kind}, ε = {self.radius:g})"
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """One of the models that answer a question.
+
+    Args:
+        method: the training method.
+        weights: its settings: the weights of its losses, samples, …
+        sigma_rs: the noise on representations that the classifier is trained with.
+        epochs, batch: of R, where the experiment has its own.
+    """
+
+    method: str
+    weights: dict[str, Weight]
+    sigma_rs: float
+    epochs: int | None = None
+    batch: int | None = None
+
+    def __str__(self) -> str:
+        weights = ", ".join(f"{name} {value}" for name, value in self.weights.items())
+        return f"{self.method} ({weights + ', ' if weights else ''}σ {self.sigma_rs:g})"
+
+
+@dataclass(frozen=True)
+class RepresentationCell:
+    """A representation to be trained; several cells may share it.
+
+    Args:
+        sensitive: the attributes whose directions it is trained against; none where its method looks at none.
     """
 
     experiment: ExperimentTable
     sensitive: tuple[str, ...]
-    method: str
+    method: TrainingMethod
     seed: int
-
-    @property
-    def table(self) -> Method:
-        return self.experiment.methods.chosen()[self.method]
 
     @property
     def title(self) -> str:
         """What its progress is called."""
-        return _title(self.method, self.sensitive)
+        return _title(self.method.name, self.sensitive)
 
     @property
     def folder(self) -> str:
         """A name that says what it is, and differs where settings differ."""
         experiment = self.experiment
         settings: dict[str, Any] = {
-            "objective": self.table.model_dump(exclude={"sigma_rs"}),
+            "objective": self.method.weights,
             "epochs": experiment.epochs,
+            "batch": experiment.batch,
             "similar": [experiment.directions, experiment.radius, *self.sensitive] if self.sensitive else None,
         }
-        if experiment.batch:
-            settings["batch"] = experiment.batch
-        return named(self.method, experiment.target, *self.sensitive, f"seed{self.seed}", settings=settings)
+        return named(self.method.name, experiment.target, *self.sensitive, f"seed{self.seed}", settings=settings)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One model, and the similarity set it is judged by."""
+    """One model for one question, trained with one seed."""
 
     experiment: ExperimentTable
     sensitive: tuple[str, ...]
-    method: str
+    method: TrainingMethod
     task: str
     sigma_rs: float
     seed: int
 
     @property
-    def production(self) -> Production:
-        objective = self.experiment.methods.chosen()[self.method].objective()
+    def question(self) -> Question:
+        table = self.experiment
+        return Question(table.table, table.target, self.task, self.sensitive, table.directions, table.radius)
+
+    @property
+    def model(self) -> ModelSpec:
+        table = self.experiment
+        return ModelSpec(self.method.name, self.method.weights, self.sigma_rs, table.epochs, table.batch)
+
+    @property
+    def representation(self) -> RepresentationCell:
+        objective = self.method.objective()
         sensitive = self.sensitive if objective.lambda2 or objective.augments else ()
-        return Production(self.experiment, sensitive, self.method, self.seed)
+        return RepresentationCell(self.experiment, sensitive, self.method, self.seed)
 
     @property
     def classifier_folder(self) -> str:
-        settings = {"representation": self.production.folder, "sigma": self.sigma_rs}
-        return named(self.method, self.task, *self.production.sensitive, f"seed{self.seed}", settings=settings)
+        shared = self.representation
+        settings = {"representation": shared.folder, "sigma": self.sigma_rs}
+        return named(self.method.name, self.task, *shared.sensitive, f"seed{self.seed}", settings=settings)
 
     @property
     def title(self) -> str:
         """What its progress is called."""
-        return _title(self.method, self.sensitive)
+        return _title(self.method.name, self.sensitive)
 
     @property
     def name(self) -> str:
         """What a person calls it."""
-        return f"{self.method}, {self.task}, {' + '.join(self.sensitive)}, σ {self.sigma_rs:g}, seed {self.seed}"
+        return f"{self.model}, {self.question}, seed {self.seed}"
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "target": self.experiment.target,
-            "task": self.task,
-            "sensitive": list(self.sensitive),
-            "directions": self.experiment.directions,
-            "radius": self.experiment.radius,
-            "method": self.method,
-            "sigma_rs": self.sigma_rs,
-            "seed": self.seed,
-        }
+    @property
+    def key(self) -> str:
+        """A hash of everything that distinguishes it."""
+        return digest([asdict(self.question), asdict(self.model), self.seed])
 
 
 def _title(method: str, sensitive: tuple[str, ...]) -> str:
     return f"{method} ({' + '.join(sensitive)})" if sensitive else method
 
 
-def cells_of(recipe: Recipe) -> list[Cell]:
-    """All cells of a recipe, seed by seed innermost."""
-    return [
+def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int]) -> list[Cell]:
+    """All cells of some experiments, seeds innermost; two equal ones are refused."""
+    cells = [
         Cell(experiment, tuple(sensitive), method, task, sigma, seed)
-        for experiment in recipe.experiment
+        for experiment in experiments
         for sensitive in experiment.sensitive
-        for task in experiment.told
-        for method, table in experiment.methods.chosen().items()
-        for sigma in table.sigmas
-        for seed in recipe.run.seeds
+        for task in experiment.predicts
+        for method in experiment.compared.values()
+        for sigma in method.sigmas
+        for seed in seeds
     ]
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.key in seen:
+            raise UserError(
+                f"Two experiments ask for the same model: {cell.name}.",
+                hint='Remove one of them, or give the experiments different names: table = "…".',
+            )
+        seen.add(cell.key)
+    return cells
+
+
+def by_question(cells: list[Cell]) -> dict[Question, list[Cell]]:
+    """The cells of each question, in the recipe's order."""
+    found: dict[Question, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.question, []).append(cell)
+    return found
 
 
 def named(*parts: str, settings: object) -> str:

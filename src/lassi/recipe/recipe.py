@@ -11,9 +11,10 @@ from typing import Any, Self, get_args, get_type_hints
 from pydantic import ValidationError, model_validator
 
 from lassi.base.errors import UserError, unknown
-from lassi.certify.people import Certification
+from lassi.certify.certification import Certification
 from lassi.data.annotation_files import read_text
 from lassi.flow.glow import GlowSettings
+from lassi.recipe.cells import Cell, cells_of
 from lassi.recipe.tables import (
     BaselinesTable,
     ClassifierTable,
@@ -43,15 +44,15 @@ class Recipe(Table):
     def _fits_together(self) -> Self:
         self.glow_settings()
         self.baselines.training()
-        self.classifier.consumption(0.0)
+        self.classifier.training(0.0)
         for experiment in self.experiment:
-            if self.classifier.hidden and "exact-modular" in self.certification(experiment).methods:
-                raise UserError(
-                    "exact-modular certificates are of linear classifiers, and classifier.hidden has layers.",
-                    hint="Leave out the one or the other.",
-                )
-            self.representation.production(Objective(), experiment.epochs, experiment.batch)
+            self.representation.training(Objective(), experiment.epochs, experiment.batch)
+        self.cells()
         return self
+
+    def cells(self) -> list[Cell]:
+        """The models that the recipe asks for."""
+        return cells_of(self.experiment, self.run.seeds)
 
     @classmethod
     def load(cls, name: str, changes: Sequence[str] = ()) -> "Recipe":
@@ -116,7 +117,7 @@ def _validated(called: str, content: dict[str, Any], changes: Sequence[str]) -> 
     try:
         return Recipe.model_validate_json(json.dumps(content, default=str))
     except ValidationError as error:
-        raise _told(called, error) from None
+        raise _explained(called, error) from None
     except UserError as error:
         raise UserError(f"{called}: {error.sentence}", hint=error.hint) from None
 
@@ -166,7 +167,7 @@ def _inside(place: Any, name: str, change: str) -> Any:
     return inside
 
 
-def _told(called: str, error: ValidationError) -> UserError:
+def _explained(called: str, error: ValidationError) -> UserError:
     """The first thing that is wrong, with its key and what to do."""
     first = error.errors()[0]
     *tables, last = map(str, first["loc"] or ("recipe",))

@@ -1,19 +1,22 @@
 """The tables of a recipe: frozen, of the right types, without unknown keys."""
 
-from typing import Literal, Self
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 from lassi.base.errors import UserError, unknown
-from lassi.certify.people import refuse_unknown
-from lassi.consumer.baselines import KINDS, BaselineTraining
-from lassi.consumer.classifier import Consumption
+from lassi.certify.methods import refuse_unknown
+from lassi.consumer.baselines import KINDS as BASELINES
+from lassi.consumer.baselines import BaselineTraining
+from lassi.consumer.classifier import ClassifierTraining
 from lassi.data.registry import KNOWN
 from lassi.flow.train import FlowTraining
+from lassi.representation.methods import TRAINING_METHODS, TrainingMethod
 from lassi.representation.network import WIDTHS
 from lassi.representation.objective import Objective
-from lassi.representation.train import Production
-from lassi.similarity.attributes import METHODS
+from lassi.representation.train import RepresentationTraining
+from lassi.similarity.kinds.mean_difference import MeanDifference
+from lassi.similarity.registry import kind_named
 
 
 class Table(BaseModel):
@@ -99,8 +102,9 @@ class RepresentationTable(Table):
             )
         return self
 
-    def production(self, objective: Objective, epochs: int | None, batch: int | None) -> Production:
-        return Production(
+    def training(self, objective: Objective, epochs: int | None, batch: int | None) -> RepresentationTraining:
+        """How R is trained with an objective; epochs and batch where an experiment has its own."""
+        return RepresentationTraining(
             objective, tuple(self.widths), epochs or self.epochs, batch or self.batch, self.learning_rate, self.decay
         )
 
@@ -114,118 +118,83 @@ class ClassifierTable(Table):
     learning_rate: float = 1e-3
     decay: str = "constant"
 
-    def consumption(self, sigma: float) -> Consumption:
-        return Consumption(sigma, tuple(self.hidden), self.epochs, self.batch, self.learning_rate, self.decay)
+    def training(self, sigma: float) -> ClassifierTraining:
+        """How a classifier is trained with noise σ_rs."""
+        return ClassifierTraining(sigma, tuple(self.hidden), self.epochs, self.batch, self.learning_rate, self.decay)
 
 
-class MethodTable(Table):
-    """What all methods have: the noise on representations that classifiers are trained with, one or several."""
+class MethodsBase(Table):
+    """Which training methods are compared, with their settings."""
 
-    sigma_rs: float | list[float]
-
-    @property
-    def sigmas(self) -> list[float]:
-        return self.sigma_rs if isinstance(self.sigma_rs, list) else [self.sigma_rs]
-
-
-class NaiveTable(MethodTable):
-    """Classification alone."""
-
-    def objective(self) -> Objective:
-        return Objective()
-
-
-class DataAugTable(MethodTable):
-    """Classification of everybody and of similar people."""
-
-    samples: int = 10
-
-    def objective(self) -> Objective:
-        return Objective(samples=self.samples, augments=True)
-
-
-class LassiTable(MethodTable):
-    """Classification, similar people mapped close together, and reconstruction, as weighted."""
-
-    lambda1: float = 1.0
-    lambda2: float
-    lambda3: float = 0.0
-    samples: int = 10
-    region: Literal["ball", "cube"] = "ball"
-
-    def objective(self) -> Objective:
-        return Objective(self.lambda1, self.lambda2, self.lambda3, self.samples, region=self.region)
-
-
-Method = NaiveTable | DataAugTable | LassiTable
-
-
-class MethodsTable(Table):
-    """Which methods are compared."""
-
-    naive: NaiveTable | None = None
-    dataaug: DataAugTable | None = None
-    lassi: LassiTable | None = None
-
-    def chosen(self) -> dict[str, Method]:
+    def chosen(self) -> dict[str, TrainingMethod]:
         """The methods that are asked for, by name."""
-        methods: dict[str, Method | None] = {"naive": self.naive, "dataaug": self.dataaug, "lassi": self.lassi}
+        methods = {name: getattr(self, name) for name in TRAINING_METHODS}
         return {name: method for name, method in methods.items() if method is not None}
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:
         if not self.chosen():
-            raise UserError("An experiment has no method.", hint="Choose from naive, dataaug and lassi.")
+            raise UserError("An experiment has no method.", hint=f"Choose from {', '.join(TRAINING_METHODS)}.")
         for method in self.chosen().values():
             method.objective()
             if not method.sigmas:
                 raise UserError("A method has no noise sigma_rs.", hint="Give one number, or several in brackets.")
             for sigma in method.sigmas:
-                Consumption(sigma)
+                ClassifierTraining(sigma)
         return self
 
 
+_METHODS: Any = {name: (method | None, None) for name, method in TRAINING_METHODS.items()}
+MethodsTable = create_model("MethodsTable", __base__=MethodsBase, **_METHODS)
+
+
 class ExperimentTable(Table):
-    """Who is to be treated alike, in telling what.
+    """Who should be treated alike, and in which prediction.
 
     Args:
-        target: the attribute that R learns to tell.
-        tasks: those that classifiers on R tell; the target unless others are given, which makes it a transfer.
-        sensitive: sets of attributes; people who differ in those of a set alone are similar.
-        directions: how attributes become directions; see :data:`METHODS`.
+        table: the name of the table that its models stand in, where a recipe has several.
+        target: the attribute that R is trained to predict.
+        tasks: those that classifiers on R predict; the target unless others are given, which makes it a transfer.
+        sensitive: sets of attributes; people who differ only in those of a set are similar.
+        directions: the kind of directions; see :data:`lassi.similarity.registry.KINDS`.
         radius: ε, in multiples of a direction.
         epochs, batch: of R, where they differ from the recipe's.
-        baselines: classifiers of images and of latents to stand beside: ``resnet``, ``mlp``.
-        certify: methods of certificates, where they differ from the recipe's.
+        baselines: classifiers of images and of latents to compare with: ``resnet``, ``mlp``.
+        certify: the methods of certification, where they differ from the recipe's.
     """
 
+    table: str = ""
     target: str
     tasks: list[str] = []
     sensitive: list[list[str]]
-    directions: str = "mean-difference"
+    directions: str = MeanDifference.name
     radius: float = 1.0
     epochs: int | None = None
     batch: int | None = None
-    methods: MethodsTable
+    methods: MethodsTable  # type: ignore[valid-type]
     baselines: list[str] = []
     certify: list[str] | None = None
 
     @property
-    def told(self) -> list[str]:
+    def predicts(self) -> list[str]:
         """The tasks of the classifiers."""
         return self.tasks or [self.target]
+
+    @property
+    def compared(self) -> dict[str, TrainingMethod]:
+        """The training methods that are compared, by name."""
+        return self.methods.chosen()  # type: ignore[attr-defined]
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:
         if not 0 < self.radius < float("inf"):
             raise UserError(f"The radius is {self.radius}.", hint="Choose one above 0, in multiples of a direction.")
-        if self.directions not in METHODS:
-            raise unknown("kind of directions called", self.directions, METHODS)
+        kind_named(self.directions)
         if not self.sensitive or not all(self.sensitive):
             raise UserError("An experiment has no sensitive attribute.", hint='Give sets: sensitive = [["Young"]].')
         for baseline in self.baselines:
-            if baseline not in KINDS:
-                raise unknown("baseline called", baseline, KINDS)
+            if baseline not in BASELINES:
+                raise unknown("baseline", baseline, BASELINES)
         refuse_unknown(self.certify or [])
         for attributes in self.sensitive:
             self._refuse_unfit(attributes)
@@ -234,9 +203,13 @@ class ExperimentTable(Table):
     def _refuse_unfit(self, attributes: list[str]) -> None:
         if len(set(attributes)) < len(attributes):
             raise UserError(f"The sensitive set {attributes} names an attribute twice.", hint="Name each once.")
-        if len(attributes) > 1 and self.directions == "discovered":
-            raise UserError("Discovered directions are of the target alone.", hint="Give sets of one attribute.")
-        for task in (self.target, *self.told):
+        most = kind_named(self.directions).most_attributes
+        if most is not None and len(attributes) > most:
+            raise UserError(
+                f"A sensitive set has {len(attributes)} attributes, but {self.directions} directions take {most}.",
+                hint="Give sets of one attribute.",
+            )
+        for task in (self.target, *self.predicts):
             if task in attributes:
                 raise UserError(f"'{task}' is both the target and the sensitive attribute.", hint="Choose two.")
 

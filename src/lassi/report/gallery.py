@@ -1,10 +1,9 @@
-"""People to look at: similar pictures on a grid of t, what each model says of them, and their margins."""
+"""People to look at: similar pictures on a grid of t, what each model answers there, and its margin."""
 
 import base64
 import io
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,60 +15,46 @@ from lassi.base.progress import SILENT, Progress
 from lassi.certify.along.model import Model, margins_of
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.data.preprocess import to_uint8
-from lassi.recipe.cells import Cell
-from lassi.run.certificates import certificate_file, model_of
+from lassi.report.evidence import Evidence
+from lassi.report.records import GalleryModel, GalleryPart, GalleryPerson, ShownCounterexample
 from lassi.run.run import Run
 from lassi.similarity.sets import SimilaritySet
 
 STEPS = {1: 21, 2: 9, 3: 5}  # values of t along each direction, by the number of directions
 PEOPLE = 12  # of all questions together
-EXACT = "exact-joint"
-
-Figures = dict[str, Any]
 
 
-def gallery_of(run: Run, questions: Sequence[Sequence[Cell]], *, progress: Progress = SILENT) -> list[Figures]:
-    """People of the questions with exact certificates along up to three directions, the most telling first."""
-    shown = [cells for cells in questions if _is_shown(run, cells[0])]
+def gallery_of(questions: Sequence[Evidence], *, progress: Progress = SILENT) -> list[GalleryPart]:
+    """People of the questions that a method decides along up to three directions, the most telling first."""
+    shown = [question for question in questions if question.decider and question.similar.num_directions in STEPS]
     if not shown:
         return []
     each = max(2, PEOPLE // len(shown))
-    return [_of_question(run, cells, each, progress) for cells in shown[: PEOPLE // 2]]
+    return [_part(question, each, progress) for question in shown[: PEOPLE // 2]]
 
 
-def _is_shown(run: Run, cell: Cell) -> bool:
-    methods = run.recipe.certification(cell.experiment).methods
-    return EXACT in methods and run.similar(cell.experiment, cell.sensitive).rank in STEPS
-
-
-def _of_question(run: Run, cells: Sequence[Cell], count: int, progress: Progress) -> Figures:
-    similar, people = run.similar(cells[0].experiment, cells[0].sensitive), run.people("test").tolist()
-    files = [certificate_file(run, cell, EXACT, "test").certificates for cell in cells]
-    certificates = [[file[person] for person in people] for file in files]
-    rows = telling(certificates, count)
-    models = [model_of(run, cell) for cell in cells]
-    values = run.dataset.attribute(cells[0].task).values
-    found = []
+def _part(evidence: Evidence, count: int, progress: Progress) -> GalleryPart:
+    run, question, similar = evidence.run, evidence.question, evidence.similar
+    assert evidence.decider is not None
+    certificates = [evidence.certificates(cell, evidence.decider) for cell in evidence.models.values()]
+    models = {name: run.load_network(cell) for name, cell in evidence.models.items()}
+    values = run.dataset.attribute(question.task).values
+    people, labels, z = run.people("test"), run.labels(question.task, "test"), run.z("test")
+    rows, shown = telling(certificates, count), []
     with progress.task("drawing similar people", len(rows), "people") as task:
         for row in rows:
-            z = run.z("test")[row]
-            told = [
-                _by_model(cell, model, z, similar, found_by[row], values)
-                for cell, model, found_by in zip(cells, models, certificates, strict=True)
+            answers = [
+                _answers(evidence.models[name].method.name, name, Sight(model, z[row], similar, values), found[row])
+                for (name, model), found in zip(models.items(), certificates, strict=True)
             ]
-            truth = values[int(run.labels(cells[0].task, "test")[row])]
-            found.append({"person": people[row], "truth": truth, **_pictures(run, z, similar), "models": told})
+            pictures = similar_pictures(run, z[row], similar)
+            columns, size = STEPS[similar.num_directions], pictures.shape[-1]
+            truth = values[int(labels[row])]
+            shown.append(GalleryPerson(int(people[row]), truth, png_of(pictures, columns), columns, size, answers))
             task.advance()
-    names = list(cells[0].sensitive)
-    return {
-        "task": cells[0].task,
-        "directions": cells[0].experiment.directions,
-        "sliders": names if len(names) == similar.rank else [f"direction {i + 1}" for i in range(similar.rank)],
-        "sensitive": names,
-        "radius": similar.radius,
-        "steps": STEPS[similar.rank],
-        "people": found,
-    }
+    names, n = list(question.sensitive), similar.num_directions
+    sliders = names if len(names) == n else [f"direction {i + 1}" for i in range(n)]
+    return GalleryPart(question, sliders, STEPS[n], shown)
 
 
 def telling(certificates: Sequence[Sequence[Certificate]], count: int) -> list[int]:
@@ -95,18 +80,17 @@ def telling(certificates: Sequence[Sequence[Certificate]], count: int) -> list[i
 
 
 def grid(similar: SimilaritySet) -> Tensor:
-    """All t that the sliders can be at, the first slider slowest, ``(points, rank)``."""
-    values = torch.linspace(-similar.radius, similar.radius, STEPS[similar.rank], dtype=torch.float64)
-    return torch.cartesian_prod(*[values] * similar.rank).view(-1, similar.rank)
+    """All t along the original directions that the sliders can be at, the first slider slowest, ``(points, n)``."""
+    n = similar.num_directions
+    values = torch.linspace(-similar.radius, similar.radius, STEPS[n], dtype=torch.float64)
+    return torch.cartesian_prod(*[values] * n).view(-1, n)
 
 
-def _pictures(run: Run, z: Tensor, similar: SimilaritySet) -> Figures:
-    """All similar pictures of a person in one PNG, a row for each value of all sliders but the last."""
-    points = z.double() + grid(similar) @ similar.basis64.T
-    with torch.no_grad():
-        images = to_uint8(torch.cat([run.glow.decode(part.float()) for part in torch.split(points, 64)])).numpy()
-    columns = STEPS[similar.rank]
-    return {"png": png_of(images, columns), "columns": columns, "size": images.shape[-1]}
+@torch.no_grad()
+def similar_pictures(run: Run, z: Tensor, similar: SimilaritySet) -> NDArray[np.uint8]:
+    """The similar pictures of a person at all points of the grid, ``(points, 3, H, W)``."""
+    points = z.double() + grid(similar) @ similar.directions.double().T
+    return to_uint8(torch.cat([run.glow.decode(part.float()) for part in torch.split(points, 64)])).numpy()
 
 
 def png_of(images: NDArray[np.uint8], columns: int) -> str:
@@ -121,31 +105,49 @@ def png_of(images: NDArray[np.uint8], columns: int) -> str:
     return base64.b64encode(file.getvalue()).decode()
 
 
-def _by_model(
-    cell: Cell, model: Model, z: Tensor, similar: SimilaritySet, certificate: Certificate, values: Sequence[str]
-) -> Figures:
-    """What a model says at every point of the grid, and along one direction its margin with all kinks."""
-    logits = model.networks(z.double() + grid(similar) @ similar.basis64.T)
-    own = model.networks(z.double()[None])[0]
-    margins = (logits @ margins_of(int(own.argmax()), model.num_classes, own).T).amin(1)
-    example = certificate.counterexample
-    return {
-        "method": cell.method,
-        "outcome": certificate.outcome.name.lower(),
-        "predicted": [values[label] for label in logits.argmax(1).tolist()],
-        "own": values[int(own.argmax())],
-        "margins": [round(value, 4) for value in margins.tolist()],
-        "counterexample": None
-        if example is None
-        else {"t": [round(t, 4) for t in example.t], "predicted": values[example.predicted]},
-        "curve": _margin_curve(model, z, similar) if similar.rank == 1 else None,
-    }
+class Sight:
+    """What a model sees of a person and of those similar to them.
+
+    Args:
+        values: the names of the classes.
+    """
+
+    def __init__(self, model: Model, z: Tensor, similar: SimilaritySet, values: Sequence[str]) -> None:
+        self._model, self._z, self._similar, self.values = model, z.double(), similar, values
+        self._own = model.networks(self._z[None])[0]
+
+    @property
+    def own(self) -> str:
+        """The person's own class."""
+        return self.values[int(self._own.argmax())]
+
+    def on_grid(self) -> tuple[list[str], list[float]]:
+        """Classes and margins at all points of the grid."""
+        logits = self._model.networks(self._z + grid(self._similar) @ self._similar.directions.double().T)
+        classes = [self.values[label] for label in logits.argmax(1).tolist()]
+        return classes, [round(margin, 4) for margin in self._margins(logits).tolist()]
+
+    def curve(self) -> list[tuple[float, float]] | None:
+        """Along one direction the margin over the nearest rival, at all kinks and between them."""
+        similar = self._similar
+        if similar.num_directions > 1:
+            return None
+        (line,) = self._model.joint_tracer(self._z[None], similar.basis64, similar.radius)
+        even = torch.linspace(-similar.radius, similar.radius, 81, dtype=torch.float64)
+        t = torch.cat([line.t, even]).sort().values
+        margins = self._margins(line.base + line.at(t))
+        return [(round(x, 4), round(y, 4)) for x, y in zip(t.tolist(), margins.tolist(), strict=True)]
+
+    def _margins(self, logits: Tensor) -> Tensor:
+        rows = margins_of(int(self._own.argmax()), self._model.num_classes, self._own)
+        return (logits @ rows.T).amin(1)
 
 
-def _margin_curve(model: Model, z: Tensor, similar: SimilaritySet) -> list[list[float]]:
-    """The margin over the nearest rival along the segment, at all kinks and in between, ``[t, margin]``."""
-    (line,) = model.joint_tracer(z[None], similar.basis64, similar.radius)
-    t = torch.cat([line.t, torch.linspace(-similar.radius, similar.radius, 81, dtype=torch.float64)]).sort().values
-    logits = line.base + line.at(t)
-    margins = (logits @ margins_of(int(line.base.argmax()), model.num_classes, logits).T).amin(1)
-    return [[round(x, 4), round(y, 4)] for x, y in zip(t.tolist(), margins.tolist(), strict=True)]
+def _answers(method: str, name: str, sight: Sight, certificate: Certificate) -> GalleryModel:
+    """What a model answers at every point of the grid."""
+    predicted, margins = sight.on_grid()
+    example, shown = certificate.counterexample, None
+    if example is not None:
+        shown = ShownCounterexample([round(t, 4) for t in example.t], sight.values[example.predicted])
+    outcome = certificate.outcome.name.lower()
+    return GalleryModel(method, name, outcome, predicted, sight.own, margins, shown, sight.curve())

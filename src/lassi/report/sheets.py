@@ -14,8 +14,10 @@ from lassi.data.dataset import Integers
 from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION, FactorDataset
 from lassi.data.preprocess import outside_range, to_uint8
 from lassi.data.sheet import contact_sheet
+from lassi.results.directions import chosen_directions
 from lassi.run.run import Run
-from lassi.similarity.attributes import Directions, simplest_kind
+from lassi.similarity.directions import Directions
+from lassi.similarity.registry import simplest_kind
 
 
 def draw_sheet(
@@ -28,9 +30,9 @@ def draw_sheet(
         attributes = run.recipe.experiment[0].sensitive[0]
     if not (math.isfinite(radius) and radius > 0):
         raise UserError(f"The radius is {radius}.", hint="Choose one above 0, in multiples of a direction.")
-    target = run.recipe.experiment[0].target if run.recipe.experiment else None
     found = [
-        run.directions(attribute, kind or simplest_kind(run.dataset, attribute), target) for attribute in attributes
+        chosen_directions(run, [attribute], [kind or simplest_kind(run.dataset.attribute(attribute))])[0]
+        for attribute in attributes
     ]
     people = shown_people(run, count, seed=seed)
     if isinstance(run.dataset, FactorDataset) and list(attributes) == [ORIENTATION]:

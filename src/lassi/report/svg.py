@@ -42,7 +42,7 @@ class Axis:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
-    def told(self, value: float) -> str:
+    def format(self, value: float) -> str:
         return f"{value:.0%}" if self.percent else f"{value:g}"
 
 
@@ -93,7 +93,7 @@ class Chart:
             parts.append(Markup('<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(_n(x), _n(x), TOP, base))
             parts.append(
                 Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
-                    _n(x), base + 16, self._x.told(tick)
+                    _n(x), base + 16, self._x.format(tick)
                 )
             )
         return parts
@@ -114,7 +114,7 @@ class Chart:
             )
             parts.append(
                 Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
-                    LEFT - 6, _n(y + 4), self._y.told(tick)
+                    LEFT - 6, _n(y + 4), self._y.format(tick)
                 )
             )
         return parts
@@ -137,12 +137,12 @@ class Chart:
             corners += [(x, before), (x, y)]
         self.line(series, corners)
 
-    def mark(self, series: int, x: float, y: float, told: str, *, faint: bool = False) -> None:
-        """A point, in the shape of its series, with what it says when pointed at."""
+    def mark(self, series: int, x: float, y: float, label: str, *, faint: bool = False) -> None:
+        """A point, in the shape of its series, with a label that shows when pointed at."""
         shape = _SHAPES[series % len(_SHAPES)](self.across(x), self.up(y))
         kind = "mark faint" if faint else "mark"
         self._parts.append(
-            Markup('<path class="{} s{}" d="{}"><title>{}</title></path>').format(kind, series, shape, told)
+            Markup('<path class="{} s{}" d="{}"><title>{}</title></path>').format(kind, series, shape, label)
         )
 
     def whisker(self, series: int, x: float, low: float, high: float) -> None:
@@ -154,25 +154,25 @@ class Chart:
             )
         )
 
-    def name(self, x: float, told: str) -> None:
+    def name(self, x: float, label: str) -> None:
         """The name of a place on the axis across, aslant, so that many fit."""
         at, base = _n(self.across(x)), self._tall - BOTTOM + 14
         self._parts.append(
             Markup('<text x="{}" y="{}" text-anchor="end" transform="rotate(-35 {} {})">{}</text>').format(
-                at, base, at, base, told if len(told) <= NAME else told[: NAME - 1] + "…"
+                at, base, at, base, label if len(label) <= NAME else label[: NAME - 1] + "…"
             )
         )
 
-    def rule(self, start: tuple[float, float], end: tuple[float, float], told: str = "") -> None:
+    def rule(self, start: tuple[float, float], end: tuple[float, float], label: str = "") -> None:
         """A line that marks something, with its name at the end."""
         (x1, y1), (x2, y2) = ((self.across(x), self.up(y)) for x, y in (start, end))
         self._parts.append(
             Markup('<line class="rule" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(_n(x1), _n(x2), _n(y1), _n(y2))
         )
-        if told:
+        if label:
             self._parts.append(
                 Markup('<text class="over" x="{}" y="{}">{}</text>').format(
-                    _n(x2 + 4), _n(min(y2 + 14, self._tall - BOTTOM - 6)), told
+                    _n(x2 + 4), _n(min(y2 + 14, self._tall - BOTTOM - 6)), label
                 )
             )
 

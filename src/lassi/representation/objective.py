@@ -49,6 +49,11 @@ class Objective:
         if self.augments and self.lambda2:
             raise UserError("Data augmentation has no adversarial loss.", hint="Let lambda2 be 0, or do not augment.")
 
+    @property
+    def is_judged_by_loss(self) -> bool:
+        """Whether the epoch with the lowest loss is kept; else the one with the fewest mistakes."""
+        return self.lambda2 + self.lambda3 > 0
+
 
 class Producer(nn.Module):
     """R with what helps to train it: an auxiliary classifier, and Q, which reconstructs z from R(z)."""
@@ -71,10 +76,7 @@ class Producer(nn.Module):
         r = self.representation.from_first(u)
         total = z.new_zeros(())
         if objective.lambda1:
-            logits, targets = self.aux(r), labels
-            if objective.augments:
-                assert similar is not None
-                logits, targets = self._augmented(u, logits, labels, objective, similar, stream)
+            logits, targets = self._classified(u, r, labels, objective, similar, stream)
             total = total + objective.lambda1 * F.cross_entropy(logits, targets)
         if objective.lambda2:
             assert attacked is not None
@@ -84,6 +86,30 @@ class Producer(nn.Module):
             assert self.decoder is not None
             total = total + objective.lambda3 * (z - self.decoder(r)).norm(dim=1).mean()
         return total
+
+    def mistakes(
+        self, z: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet | None, *, stream: Stream
+    ) -> Tensor:
+        """The share of people ``(B, q)`` that the auxiliary classifier gets wrong, augmented as the objective says."""
+        u = self.representation.linears[0](z)
+        logits, targets = self._classified(u, self.representation.from_first(u), labels, objective, similar, stream)
+        return (logits.argmax(1) != targets).double().mean()
+
+    def _classified(
+        self,
+        u: Tensor,
+        r: Tensor,
+        labels: Tensor,
+        objective: Objective,
+        similar: SimilaritySet | None,
+        stream: Stream,
+    ) -> tuple[Tensor, Tensor]:
+        """Logits and labels of everybody, and of their similar people where the objective augments."""
+        logits = self.aux(r)
+        if not objective.augments:
+            return logits, labels
+        assert similar is not None
+        return self._augmented(u, logits, labels, objective, similar, stream)
 
     def _attack(self, u: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream) -> Tensor:
         """The first layer's output at z′, the similar person among some who is mapped farthest from R(z), ``(B, h)``.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -9,28 +10,28 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lassi.base.artefact import Artefact, Identity, array_hash, find_artefact, new_artefact
+from lassi.base.artefact import Artefact, Identity, array_hash, new_artefact
 from lassi.base.batches import Batches
-from lassi.base.checkpoint import Checkpoints
+from lassi.base.compute import Compute
 from lassi.base.devices import usable
 from lassi.base.engine import chunks
 from lassi.base.errors import UserError
 from lassi.base.modules import fill, tensors_hash
-from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
-from lassi.base.train import TrainSettings, checkpoint_folder, train
+from lassi.base.train import TrainSettings, Wording
+from lassi.base.trained import TrainedStage, epochs
 from lassi.data.dataset import Integers
 from lassi.flow.latents import Labelled
 from lassi.representation.network import WIDTHS, Representation
 from lassi.representation.objective import Objective, Producer
 from lassi.similarity.sets import SimilaritySet
 
-STAGE, VERSION = "representation", 1
+STAGE, VERSION = "representation", 2
 CHUNK = 1000
 
 
 @dataclass(frozen=True)
-class Production:
+class RepresentationTraining:
     """How a representation is trained.
 
     Args:
@@ -57,107 +58,112 @@ class Production:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """The people a representation learns from, and those it is judged on.
+
+    Args:
+        num_classes: of the target that the labels name.
+        similar: the similarity set of the attack or the augmentation; None where there is neither.
+    """
+
+    train: Labelled
+    valid: Labelled
+    num_classes: int
+    similar: SimilaritySet | None = None
+
+    def refuse_unfit(self, objective: Objective) -> None:
+        """Refuse, before any work, what an objective cannot learn from."""
+        if (objective.lambda2 or objective.augments) and self.similar is None:
+            raise UserError(
+                "There is no similarity set to attack or augment with.", hint="Give directions and a radius."
+            )
+        if objective.lambda1 and len(np.unique(self.train.labels)) < 2:
+            raise UserError("All training people have the same target.", hint="Choose a target that varies.")
+
+
 class ProducerTrainee:
     """A producer, and the people it is trained and judged on."""
 
-    def __init__(
-        self,
-        model: Producer,
-        train_set: Labelled,
-        valid_set: Labelled,
-        similar: SimilaritySet | None,
-        settings: Production,
-        stream: Stream,
-    ) -> None:
+    def __init__(self, model: Producer, lessons: Lessons, settings: RepresentationTraining, stream: Stream) -> None:
         self.model, self.batch = model, settings.batch
-        self._train, self._valid = train_set, valid_set
+        self._train, self._valid = lessons.train, lessons.valid
         device = next(model.parameters()).device
-        self._similar = None if similar is None else similar.to(device)
+        self._similar = None if lessons.similar is None else lessons.similar.to(device)
         self._objective, self._stream = settings.objective, stream
-        self.batches = Batches(len(train_set.labels), settings.batch, stream=stream.child("order"))
+        self.batches = Batches(len(lessons.train.labels), settings.batch, stream=stream.child("order"))
 
     def loss(self, step: int) -> Tensor:
         return self._loss_of(self._train, self.batches(step), self._stream.child("attack").at(step))
 
     def validate(self) -> float:
-        """The total loss, or, where there is nothing but classification, the share of mistakes; lower is better."""
-        objective = self._objective
-        total, count = 0.0, len(self._valid.labels)
-        for part in chunks(count, CHUNK):
+        """How bad it is on held-out people: the total loss where there is more than classification, else the mistakes.
+
+        An objective that augments is judged on augmented people, as in the published program.
+        """
+        total, weight = 0.0, 0
+        for part in chunks(len(self._valid.labels), CHUNK):
             rows = np.arange(part.start, part.stop)
-            if objective.lambda2 or objective.lambda3 or objective.augments:
-                value = self._loss_of(self._valid, rows, self._stream.child("validation").at(part.start))
-            else:
-                value = self._mistakes(rows)
-            total += len(rows) * value.item()
-        return total / count
+            stream = self._stream.child("validation").at(part.start)
+            judged = self._loss_of if self._objective.is_judged_by_loss else self._mistakes
+            total += len(rows) * judged(self._valid, rows, stream).item()
+            weight += len(rows)
+        return total / weight
 
     def _loss_of(self, people: Labelled, rows: Integers, stream: Stream) -> Tensor:
         z, labels = people.tensors(rows, like=next(self.model.parameters()))
         return self.model.losses(z, labels, self._objective, self._similar, stream=stream)
 
-    def _mistakes(self, rows: Integers) -> Tensor:
-        z, labels = self._valid.tensors(rows, like=next(self.model.parameters()))
-        return (self.model.aux(self.model.representation(z)).argmax(1) != labels).double().mean()
+    def _mistakes(self, people: Labelled, rows: Integers, stream: Stream) -> Tensor:
+        z, labels = people.tensors(rows, like=next(self.model.parameters()))
+        return self.model.mistakes(z, labels, self._objective, self._similar, stream=stream)
 
 
-def train_representation(
-    train_set: Labelled,
-    valid_set: Labelled,
-    similar: SimilaritySet | None,
-    settings: Production,
-    folder: Path,
-    *,
-    num_classes: int,
-    parents: Mapping[str, str],
-    seed: int,
-    threads: int | None = None,
-    device: str = "cpu",
-    progress: Progress = SILENT,
-) -> Artefact:
-    """Train a representation and leave it in ``folder``; resumes, and does nothing if it is there.
+@dataclass(frozen=True, eq=False)
+class RepresentationStage(TrainedStage[ProducerTrainee]):
+    """A representation, trained and kept.
 
     Args:
-        similar: the similarity set of the attack or the augmentation; None where there is neither.
-        num_classes: of the target that the labels tell.
-        parents: the content of what it is made from: latents, directions.
+        parents: the content of what it is made from: flow, latents, directions.
     """
-    objective = settings.objective
-    if (objective.lambda2 or objective.augments) and similar is None:
-        raise UserError("There is no similarity set to attack or augment with.", hint="Give directions and a radius.")
-    if objective.lambda1 and len(np.unique(train_set.labels)) < 2:
-        raise UserError("All training people have the same target.", hint="Choose a target that varies.")
-    described = asdict(settings) | {"widths": list(settings.widths), "num_classes": num_classes}
-    described |= {"labels": array_hash(train_set.labels), "valid_labels": array_hash(valid_set.labels)}
-    if similar is not None:
-        described["radius"] = similar.radius
-    identity = Identity(STAGE, VERSION, described, dict(parents), seed)
-    checkpoints = Checkpoints(checkpoint_folder(folder), identity.fingerprint)
-    if found := find_artefact(folder, identity):
-        checkpoints.remove()
-        return found
-    stream = Stream(seed, "representation")
-    r = Representation(train_set.z.shape[1], settings.widths, stream=stream.child("weights"))
-    model = Producer(r, num_classes, reconstructs=objective.lambda3 > 0, stream=stream.child("helpers"))
-    trainee = ProducerTrainee(model.to(usable(device)), train_set, valid_set, similar, settings, stream)
-    epoch = trainee.batches.per_epoch
-    schedule = TrainSettings(
-        settings.epochs * epoch, settings.learning_rate, decay=settings.decay, validate_every=epoch
-    )
-    trained = train(
-        trainee,
-        schedule,
-        checkpoints=checkpoints,
-        threads=threads,
-        what="training the representation",
-        unit="people",
-        progress=progress,
-    )
-    with new_artefact(folder, identity) as draft:
-        draft.write_tensors(r.state_dict())
-        draft.figures.update({"best_step": trained.step, "value": trained.value, "curve": trained.curve})
-    checkpoints.remove()
-    return Artefact(folder)
+
+    wording = Wording("training the representation", "people")
+
+    folder: Path
+    lessons: Lessons
+    settings: RepresentationTraining
+    parents: Mapping[str, str]
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.lessons.refuse_unfit(self.settings.objective)
+
+    @cached_property
+    def identity(self) -> Identity:
+        lessons = self.lessons
+        described = asdict(self.settings) | {"widths": list(self.settings.widths), "num_classes": lessons.num_classes}
+        described |= {"labels": array_hash(lessons.train.labels), "valid_labels": array_hash(lessons.valid.labels)}
+        if lessons.similar is not None:
+            described["radius"] = lessons.similar.radius
+        return Identity(STAGE, VERSION, described, dict(self.parents), self.seed)
+
+    def trainee(self, compute: Compute) -> ProducerTrainee:
+        stream, latent_dim = Stream(self.seed, "representation"), self.lessons.train.z.shape[1]
+        r = Representation(latent_dim, self.settings.widths, stream=stream.child("weights"))
+        model = Producer(
+            r,
+            self.lessons.num_classes,
+            reconstructs=self.settings.objective.lambda3 > 0,
+            stream=stream.child("helpers"),
+        )
+        return ProducerTrainee(model.to(usable(compute.device)), self.lessons, self.settings, stream)
+
+    def schedule(self, trainee: ProducerTrainee) -> TrainSettings:
+        settings = self.settings
+        return epochs(settings.epochs, trainee.batches, settings.learning_rate, settings.decay)
+
+    def weights(self, trainee: ProducerTrainee) -> dict[str, Tensor]:
+        return trainee.model.representation.state_dict()
 
 
 def save_representation(r: Representation, folder: Path) -> Artefact:

@@ -3,31 +3,33 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from lassi.base.compute import Compute
+from lassi.run.makers import make_directions
 from lassi.run.run import Run
-from lassi.similarity.attributes import Directions, simplest_kind
+from lassi.similarity.directions import Directions
+from lassi.similarity.registry import simplest_kind
 
-ALSO_CHANGES = 0.2  # correlations of at least this are told
+ALSO_CHANGES = 0.2  # correlations of at least this are reported
 
 
 @dataclass(frozen=True)
-class About:
-    """What there is to say of the directions of an attribute.
+class DirectionsSummary:
+    """The directions of an attribute, in short.
 
     Args:
         norm: the mean length of the vectors.
         least_class: people of the rarest class.
-        probe: the mean accuracy of telling the classes along the vectors, on held-out people.
-        relative_error: about the angle, in radians, by which chance may have turned a vector; for means alone.
+        probe: the mean accuracy of separating the classes along the vectors, on held-out people.
+        relative_error: about the angle, in radians, by which chance may be off; for means alone.
         also_changes: correlations with other attributes, the largest first.
     """
 
     attribute: str
-    method: str
+    kind: str
     vectors: int
     norm: float
     least_class: int
@@ -37,20 +39,30 @@ class About:
     also_changes: dict[str, float]
 
 
-def about(directions: Directions) -> About:
+@dataclass(frozen=True)
+class Cosine:
+    """The cosine between two sets of directions."""
+
+    one: str
+    other: str
+    cosine: float
+
+
+def summary_of(directions: Directions) -> DirectionsSummary:
     """The figures of directions, in short."""
     figures = directions.figures
-    probes = [accuracy for accuracy in figures["probe"] if accuracy is not None]
-    strong = {name: value for name, value in figures["correlations"].items() if abs(value) >= ALSO_CHANGES}
-    return About(
+    assert figures is not None, "it was computed here"
+    probes = [accuracy for accuracy in figures.probe if accuracy is not None]
+    strong = {name: value for name, value in figures.correlations.items() if abs(value) >= ALSO_CHANGES}
+    return DirectionsSummary(
         directions.attribute,
-        directions.method,
+        directions.kind,
         directions.vectors.shape[1],
-        math.fsum(figures["norms"]) / len(figures["norms"]),
-        min(figures["counts"].values()),
-        figures["is_rare"],
+        math.fsum(figures.norms) / len(figures.norms),
+        min(figures.counts.values()),
+        figures.is_rare,
         math.fsum(probes) / len(probes) if probes else None,
-        figures.get("relative_error"),
+        figures.relative_error,
         dict(sorted(strong.items(), key=lambda item: -abs(item[1]))),
     )
 
@@ -68,8 +80,13 @@ def _orthonormal(vectors: Tensor) -> Tensor:
     return u[:, s > s[0] * max(vectors.shape) * torch.finfo(torch.float32).eps]
 
 
-def chosen_directions(run: Run, attributes: Sequence[str], kinds: Sequence[str]) -> list[Directions]:
-    """Directions of a run: all that its recipe uses, or those of some attributes and kinds."""
+def chosen_directions(
+    run: Run, attributes: Sequence[str], kinds: Sequence[str], compute: Compute | None = None
+) -> list[Directions]:
+    """Directions of a run: those that its recipe uses, or those of some attributes and kinds.
+
+    What the recipe uses is loaded. Other kinds that are asked for are computed from the run's latents.
+    """
     used: dict[str, list[tuple[str, str]]] = {}  # kind and target, by attribute
     for experiment in run.recipe.experiment:
         for attribute in (name for sensitive in experiment.sensitive for name in sensitive):
@@ -77,23 +94,26 @@ def chosen_directions(run: Run, attributes: Sequence[str], kinds: Sequence[str])
     target = run.recipe.experiment[0].target if used else None
     found: dict[str, Directions] = {}
     for attribute in attributes or used:
-        as_used: list[tuple[str, str | None]] = [*used.get(attribute, [])] or [
-            (simplest_kind(run.dataset, attribute), target)
-        ]
+        simplest = simplest_kind(run.dataset.attribute(attribute))
+        as_used: list[tuple[str, str | None]] = [*used.get(attribute, [])] or [(simplest, target)]
         for kind, its_target in [(kind, as_used[0][1]) for kind in kinds] or as_used:
-            directions = run.directions(attribute, kind, its_target)
+            is_used = (kind, its_target) in used.get(attribute, [])
+            if is_used:
+                directions = run.load_directions(attribute, kind, its_target)
+            else:
+                directions = make_directions(run, attribute, kind, its_target, compute or Compute())
             found[directions.content] = directions
     return list(found.values())
 
 
-def comparison(found: Sequence[Directions]) -> list[dict[str, Any]]:
+def comparison(found: Sequence[Directions]) -> list[Cosine]:
     """The cosine of each pair of directions."""
     return [
-        {"one": label(one), "other": label(other), "cosine": cosine(one.vectors, other.vectors)}
+        Cosine(label(one), label(other), cosine(one.vectors, other.vectors))
         for index, one in enumerate(found)
         for other in found[index + 1 :]
     ]
 
 
 def label(directions: Directions) -> str:
-    return f"{directions.attribute}, {directions.method}"
+    return f"{directions.attribute}, {directions.kind}"

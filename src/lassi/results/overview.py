@@ -1,92 +1,66 @@
-"""Runs in a folder, with their headline figures; and two of them side by side."""
+"""The runs in a folder, with their headline figures."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from lassi.base.errors import UserError
-from lassi.report.report import PAGE, results_in
+from lassi.results.store import read_results
+from lassi.results.summary import Spread, by_question, summarise
+from lassi.run import folder as places
 from lassi.run.run import load_recipe_of
 
-Figures = dict[str, Any]
+
+@dataclass(frozen=True)
+class Headline:
+    """The last model of the first question: its accuracy, and how many its first certificate covers."""
+
+    model: str
+    accuracy: Spread
+    certificate: str | None
+    certified: Spread | None
 
 
-def overview(root: Path) -> list[Figures]:
+@dataclass(frozen=True)
+class RunOverview:
+    """A run at first sight."""
+
+    run: str
+    data: str
+    stage: str
+    headline: Headline | None
+
+
+def overview(root: Path) -> list[RunOverview]:
     """Every run in a folder: its data, how far it has come, and what its fairest model reaches."""
-    folders = sorted(path.parent for path in root.glob("*/recipe.json"))
-    return [about(folder) for folder in folders]
+    return [overview_of(path.parent) for path in sorted(root.glob(f"*/{places.RECIPE}"))]
 
 
-def about(folder: Path) -> Figures:
-    """What is to be known of a run at first sight."""
+def overview_of(folder: Path) -> RunOverview:
+    """One run at first sight."""
     data = load_recipe_of(folder).data
-    return {
-        "run": str(folder),
-        "data": f"{data.name} {data.size}×{data.size}",
-        "stage": stage_of(folder),
-        "headline": headline(folder),
-    }
+    return RunOverview(str(folder), f"{data.name} {data.size}×{data.size}", stage_of(folder), headline(folder))
 
 
 def stage_of(folder: Path) -> str:
     """The last stage of which there is something."""
     marks = {
-        "report": folder / PAGE,
-        "certificates": folder / "certificates",
-        "classifier": folder / "results.json",
-        "representation": folder / "representation",
-        "directions": folder / "directions",
-        "flow": folder / "flow",
+        "report": places.PAGE,
+        "certificates": places.CERTIFICATES,
+        "classifier": places.RESULTS,
+        "representation": places.REPRESENTATIONS,
+        "directions": places.DIRECTIONS,
+        "flow": places.FLOW,
     }
-    return next((stage for stage, path in marks.items() if path.exists()), "begun")
+    return next((stage for stage, name in marks.items() if (folder / name).exists()), "begun")
 
 
-def headline(folder: Path) -> Figures | None:
-    """The last model of the first question: its accuracy, and how many its first certificate covers."""
-    if not (folder / "results.json").is_file():
+def headline(folder: Path) -> Headline | None:
+    """The headline figures of a run that has results."""
+    if not (folder / places.RESULTS).is_file():
         return None
-    summary = results_in(folder)["summary"]
-    if not summary:
+    questions = by_question(summarise(read_results(folder).cells))
+    if not questions:
         return None
-    first = [row for row in summary if _question(row) == _question(summary[0])]
-    figures = first[-1]["figures"]
-    certificates = [name.split(".")[1] for name in figures if name.startswith("certificates.")]
-    certificate = certificates[0] if certificates else None
-    return {
-        "model": first[-1]["method"],
-        "accuracy": figures["test.accuracy"]["mean"],
-        "certificate": certificate,
-        "certified": figures[_share(certificate)]["mean"] if certificate else None,
-    }
-
-
-def beside(a: Path, b: Path) -> list[Figures]:
-    """Accuracies and certified shares of two runs, a row a model and figure; None where a run has not got it."""
-    of_a, of_b = (_rows(folder) for folder in (a, b))
-    keys = list(dict.fromkeys([*of_a, *of_b]))
-    return [
-        {"question": key[0], "model": key[1], "figure": key[2], "a": of_a.get(key), "b": of_b.get(key)} for key in keys
-    ]
-
-
-def _rows(folder: Path) -> dict[tuple[str, str, str], Figures]:
-    if not folder.is_dir():
-        raise UserError(f"There is no run '{folder}'.", hint="List them with: lassi runs")
-    load_recipe_of(folder)
-    found = {}
-    for row in results_in(folder)["summary"]:
-        model = f"{row['method']} (σ {row['sigma_rs']:g})"
-        for name, figure in row["figures"].items():
-            if name == "test.accuracy":
-                found[_question(row), model, "accuracy"] = figure
-            elif name.startswith("certificates.") and name.endswith(".certified_share.share"):
-                found[_question(row), model, f"certified, {name.split('.')[1]}"] = figure
-    return found
-
-
-def _question(row: Figures) -> str:
-    sensitive = " + ".join(row["sensitive"])
-    return f"{row['task']} | {sensitive} ({row['directions']}, ε {row['radius']:g})"
-
-
-def _share(certificate: str) -> str:
-    return f"certificates.{certificate}.certified_share.share"
+    model = next(iter(questions.values()))[-1]
+    certificate = next(iter(model.certificates), None)
+    certified = model.certificates[certificate].share if certificate else None
+    return Headline(model.model.method, model.accuracy, certificate, certified)

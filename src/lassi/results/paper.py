@@ -1,26 +1,43 @@
-"""What the paper reports, in percent, to stand beside ours. [Paper, Tables 1 and 4, and 3D Shapes' of the appendix]
+"""What the paper reports for the same question, in percent. [Paper, Tables 1 and 4, and 3D Shapes' of the appendix]
 
-Theirs are of other pictures and larger models: a comparison of methods, not of programs.
+Theirs come from other pictures and larger models: a comparison of methods, not of programs. Each figure says where it
+comes from, and is shown only next to a model that was trained for the same thing.
 """
 
 from dataclasses import dataclass
 
-from lassi.recipe.cells import Cell
+from lassi.recipe.cells import ModelSpec, Question
+from lassi.similarity.kinds.mean_difference import MeanDifference
+from lassi.similarity.kinds.pairs import Pairs
 
 
 @dataclass(frozen=True)
-class Published:
-    """A method's accuracy and certified share, and the share of truly unfair scenes where that is known."""
+class PaperFigures:
+    """A method's accuracy and certified share, and the share of truly unfair scenes where that is known.
+
+    Args:
+        setting: where the figures come from, such as ``CelebA 64×64``.
+    """
 
     accuracy: float
     certified: float
+    setting: str
     unfair: float | None = None
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What a model was trained on: a dataset at a size."""
+
+    dataset: str
+    size: int
 
 
 METHODS = ("naive", "dataaug", "lassi")
 Row = tuple[tuple[float, float], ...]
+SIZES_WITH_TABLES_OF_THEIR_OWN = (128,)  # where the figures for 64×64 would be wrong
 
-CELEBA: dict[tuple[str, tuple[str, ...]], Row] = {
+CELEBA_64: dict[tuple[str, tuple[str, ...]], Row] = {
     ("Smiling", ("Pale_Skin",)): ((86.3, 0.6), (85.7, 12.2), (85.9, 98.0)),
     ("Smiling", ("Young",)): ((86.3, 38.2), (85.9, 43.0), (86.3, 98.8)),
     ("Smiling", ("Blond_Hair",)): ((86.3, 3.4), (86.6, 9.4), (86.4, 94.7)),
@@ -33,27 +50,36 @@ CELEBA: dict[tuple[str, tuple[str, ...]], Row] = {
     ("Wearing_Earrings", ("Heavy_Makeup",)): ((81.6, 20.5), (80.3, 49.2), (82.3, 98.7)),
 }
 
-FAIRFACE: dict[str, Row] = {
+FAIRFACE_64: dict[str, Row] = {
     "Age-2": ((69.0, 5.7), (68.9, 4.8), (72.0, 95.0)),
     "Age-3": ((67.0, 0.0), (67.1, 0.6), (65.1, 90.8)),
     "Age": ((42.2, 0.0), (39.9, 0.0), (41.5, 65.9)),
 }
 
-SHAPES3D = {"naive": Published(32.0, 0.0, 69.3), "lassi": Published(100.0, 81.3, 0.3)}
+SHAPES3D_64 = {"naive": (32.0, 0.0, 69.3), "lassi": (100.0, 81.3, 0.3)}
 
 
-def published(dataset: str, cell: Cell) -> Published | None:
-    """What the paper has for the same question, if it asks it."""
-    if cell.task != cell.experiment.target:
+def paper_figures(pictures: Pictures, question: Question, model: ModelSpec) -> PaperFigures | None:
+    """What the paper has for the same question and method, if it asks it."""
+    if _is_transfer(question, model) or pictures.size in SIZES_WITH_TABLES_OF_THEIR_OWN:
         return None
-    if dataset in ("shapes", "shapes3d"):
-        is_theirs = (cell.task, cell.sensitive, cell.experiment.directions) == ("object_hue", ("orientation",), "pairs")
-        return SHAPES3D.get(cell.method) if is_theirs else None
-    if cell.experiment.directions != "mean-difference":
+    if pictures.dataset in ("shapes", "shapes3d"):
+        is_theirs = (question.task, question.sensitive, question.kind) == ("object_hue", ("orientation",), Pairs.name)
+        row = SHAPES3D_64.get(model.method) if is_theirs else None
+        return None if row is None else PaperFigures(row[0], row[1], "3D Shapes 64×64", row[2])
+    if question.kind != MeanDifference.name or model.method not in METHODS:
         return None
-    row: Row | None = None
-    if dataset == "celeba":
-        row = CELEBA.get((cell.task, cell.sensitive))
-    elif dataset == "fairface" and cell.sensitive == ("Race=Black",):
-        row = FAIRFACE.get(cell.task)
-    return None if row is None else Published(*row[METHODS.index(cell.method)])
+    table: Row | None = None
+    if pictures.dataset == "celeba":
+        table = CELEBA_64.get((question.task, question.sensitive))
+    elif pictures.dataset == "fairface" and question.sensitive == ("Race=Black",):
+        table = FAIRFACE_64.get(question.task)
+    if table is None:
+        return None
+    name = {"celeba": "CelebA", "fairface": "FairFace"}[pictures.dataset]
+    return PaperFigures(*table[METHODS.index(model.method)], f"{name} 64×64")
+
+
+def _is_transfer(question: Question, model: ModelSpec) -> bool:
+    """Whether R was not trained for the task itself: transfer has tables of its own."""
+    return question.is_transfer or model.weights.get("lambda1", 1.0) != 1.0

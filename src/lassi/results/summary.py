@@ -1,61 +1,184 @@
-"""What a run found out, as a table for a terminal: models and certificates, beside the paper's figures."""
+"""Means over seeds: one record per model of a question, and the table that a terminal shows."""
 
-import json
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 
-from lassi.recipe.cells import Cell
-from lassi.report.document import by_question
-from lassi.results.paper import Published, published
-from lassi.run.run import Run
+from lassi.base.artefact import digest
+from lassi.certify.method import SmoothedMethod
+from lassi.certify.methods import METHODS
+from lassi.recipe.cells import ModelSpec, Question
+from lassi.results.paper import PaperFigures, Pictures, paper_figures
+from lassi.results.records import CellResult, MethodResult, Results
 
 
 @dataclass(frozen=True)
-class Summary:
-    """One question's table.
+class Spread:
+    """Mean and standard deviation (n − 1) over seeds; None for a single seed."""
+
+    mean: float
+    sd: float | None
+
+    @staticmethod
+    def of(values: Iterable[float]) -> "Spread":
+        """Of one value per seed.
+
+        >>> Spread.of([1.0, 2.0, 6.0])
+        Spread(mean=3.0, sd=2.6457513110645907)
+        """
+        found = list(values)
+        mean = math.fsum(found) / len(found)
+        if len(found) == 1:
+            return Spread(mean, None)
+        return Spread(mean, math.sqrt(math.fsum((value - mean) ** 2 for value in found) / (len(found) - 1)))
+
+    def percent(self) -> str:
+        """In percent.
+
+        >>> Spread(0.5, 0.01).percent()
+        '50.0% ± 1.0%'
+        """
+        return f"{self.mean:.1%}" + ("" if self.sd is None else f" ± {self.sd:.1%}")
+
+
+@dataclass(frozen=True)
+class MethodSummary:
+    """A certificate of one model over its seeds.
 
     Args:
-        question: in words.
-        columns, rows: of the table, as text.
+        share: certified.
+        accuracy: of the model that is certified; an abstention is wrong.
+        results: of each seed.
     """
 
-    question: str
+    share: Spread
+    accuracy: Spread
+    results: list[MethodResult]
+
+    @property
+    def first(self) -> MethodResult:
+        """The first seed's."""
+        return self.results[0]
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """One model of a question over its seeds.
+
+    Args:
+        accuracy: of the plain model.
+        cells: of each seed.
+    """
+
+    question: Question
+    model: ModelSpec
+    accuracy: Spread
+    distance: Spread
+    end_points_equal: Spread
+    certificates: dict[str, MethodSummary]
+    cells: list[CellResult]
+
+    @property
+    def first(self) -> CellResult:
+        """The first seed's."""
+        return self.cells[0]
+
+
+def summarise(cells: Sequence[CellResult]) -> list[ModelSummary]:
+    """The models of all questions, each over the seeds it was trained with."""
+    groups: dict[str, list[CellResult]] = {}
+    for cell in cells:
+        groups.setdefault(digest([asdict(cell.question), asdict(cell.model)]), []).append(cell)
+    return [_summary(found) for found in groups.values()]
+
+
+def _summary(cells: list[CellResult]) -> ModelSummary:
+    first = cells[0]
+    return ModelSummary(
+        first.question,
+        first.model,
+        Spread.of(cell.test.accuracy for cell in cells),
+        Spread.of(cell.distance for cell in cells),
+        Spread.of(cell.end_points_equal for cell in cells),
+        {method: _method_summary([cell.certificates[method] for cell in cells]) for method in first.certificates},
+        cells,
+    )
+
+
+def _method_summary(results: list[MethodResult]) -> MethodSummary:
+    return MethodSummary(
+        Spread.of(result.share.interval.share for result in results),
+        Spread.of(result.accuracy for result in results),
+        results,
+    )
+
+
+def by_question(models: Sequence[ModelSummary]) -> dict[Question, list[ModelSummary]]:
+    """The models of each question, in the recipe's order."""
+    found: dict[Question, list[ModelSummary]] = {}
+    for model in models:
+        found.setdefault(model.question, []).append(model)
+    return found
+
+
+def model_names(models: Sequence[ModelSummary]) -> list[str]:
+    """A short name for each model of a question: its method, and what distinguishes models of the same method."""
+    return [_name(model.model, [other.model for other in models]) for model in models]
+
+
+def _name(model: ModelSpec, others: Sequence[ModelSpec]) -> str:
+    same = [other for other in others if other.method == model.method]
+    settings = {**model.weights, "σ": model.sigma_rs, "epochs": model.epochs, "batch": model.batch}
+    differ = [
+        name
+        for name in settings
+        if len({repr({**o.weights, "σ": o.sigma_rs, "epochs": o.epochs, "batch": o.batch}.get(name)) for o in same}) > 1
+    ]
+    if not differ:
+        return model.method
+    return f"{model.method} ({', '.join(f'{name} {settings[name]}' for name in differ)})"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One question's table, as text."""
+
+    title: str
     columns: list[str]
     rows: list[list[str]]
 
 
-def summaries(run: Run, results: dict[str, Any]) -> list[Summary]:
-    """A table for each question, a row a model of the first seed."""
-    figures = {
-        json.dumps(cell.as_json()): found["figures"] for cell, found in zip(run.cells, results["cells"], strict=True)
-    }
-    return [_summary(run, cells, figures) for cells in by_question(run.cells)]
+def tables(results: Results, pictures: Pictures) -> list[Table]:
+    """A table for each question, a row per model, next to the paper's figures where it has any."""
+    return [_table(question, models, pictures) for question, models in by_question(summarise(results.cells)).items()]
 
 
-def _summary(run: Run, cells: list[Cell], figures: dict[str, Any]) -> Summary:
-    first = cells[0]
-    methods = list(run.recipe.certification(first.experiment).methods)
-    similar = run.similar(first.experiment, first.sensitive)
-    question = f"telling {first.task}, whatever the {' + '.join(first.sensitive)}: {similar.num_directions} "
-    question += (
-        f"{first.experiment.directions} direction{'s' if similar.num_directions > 1 else ''}, ε = {similar.radius:g}"
-    )
-    theirs = [published(run.recipe.data.name, cell) for cell in cells if cell.seed == first.seed]
-    columns = ["model", "accuracy", *methods, *(["truly unfair"] if run.has_truth else [])]
-    columns += ["the paper: right, certified, unfair"] if any(theirs) else []
+def _table(question: Question, models: Sequence[ModelSummary], pictures: Pictures) -> Table:
+    methods = list(models[0].certificates)
+    smoothed = next((name for name in methods if isinstance(METHODS.get(name), SmoothedMethod)), None)
+    has_truth = any(model.certificates[m].first.truth for model in models for m in methods)
+    theirs = [paper_figures(pictures, question, model.model) for model in models]
+    setting = next((paper.setting for paper in theirs if paper), None)
+    columns = ["model", "accuracy", *(["smoothed accuracy"] if smoothed else []), *methods]
+    columns += ["truly unfair"] if has_truth else []
+    columns += [f"paper ({setting}): accuracy, certified, unfair"] if setting else []
     rows = []
-    for cell, paper in zip((c for c in cells if c.seed == first.seed), theirs, strict=True):
-        found = figures[json.dumps(cell.as_json())]
-        row = [cell.method, f"{found['test']['accuracy']:.1%}"]
-        row += [f"{found['certificates'][method]['certified_share']['share']:.1%}" for method in methods]
-        if run.has_truth:
-            truth = found["certificates"][methods[0]]["truth"]
-            row.append(f"{truth['unfair']} of {truth['scenes']}, {truth['certified_but_unfair']} certified")
-        rows.append(row + ([_told(paper)] if any(theirs) else []))
-    return Summary(question, columns, rows)
+    for name, model, paper in zip(model_names(models), models, theirs, strict=True):
+        row = [name, model.accuracy.percent()]
+        row += [model.certificates[smoothed].accuracy.percent()] if smoothed else []
+        row += [model.certificates[method].share.percent() for method in methods]
+        row += [_truth(model, methods)] if has_truth else []
+        rows.append(row + ([_paper(paper)] if setting else []))
+    return Table(str(question), columns, rows)
 
 
-def _told(paper: Published | None) -> str:
+def _truth(model: ModelSummary, methods: Sequence[str]) -> str:
+    """Of the first seed."""
+    truth = next((found for m in methods if (found := model.certificates[m].first.truth) is not None), None)
+    return "–" if truth is None else f"{truth.unfair} of {truth.scenes}, {truth.certified_but_unfair} certified"
+
+
+def _paper(paper: PaperFigures | None) -> str:
     if paper is None:
         return "–"
     unfair = "" if paper.unfair is None else f", {paper.unfair}%"

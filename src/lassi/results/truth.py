@@ -1,7 +1,4 @@
-"""Is S(x) true? Figures for a set of directions, where all orientations of some held-out scenes are known."""
-
-from dataclasses import asdict
-from typing import Any
+"""Does S(x) follow reality? Measured where all orientations of some held-out scenes are known."""
 
 import numpy as np
 import torch
@@ -14,29 +11,27 @@ from lassi.base.streams import Stream
 from lassi.data.dataset import Dataset, Integers
 from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION
 from lassi.data.preprocess import quantise
+from lassi.results.records import TruthResult
 from lassi.run.run import SCENES, Run
-from lassi.similarity.attributes import Directions, ends_of
-from lassi.similarity.truth import coverage, mean_by_unit, pixel_step_errors, step_errors
+from lassi.similarity.directions import Directions
+from lassi.similarity.registry import kind_named
+from lassi.similarity.truth import Estimate, coverage, mean_by_unit, pixel_step_errors, step_errors
 
 PAIRS = 4  # drawn of each scene
 CHUNK = 64
 
 
-def truth_figures(run: Run, directions: Directions, radius: float, *, progress: Progress = SILENT) -> dict[str, Any]:
+def measure_truth(run: Run, directions: Directions, radius: float, *, progress: Progress = SILENT) -> TruthResult:
     """Coverage, reach and step error of the orientation's directions, on the run's test scenes."""
     assert directions.attribute == ORIENTATION
-    similar = directions.similar(radius, flow=run.flow.content)
+    similar = directions.similar(radius, flow=run.load_flow().content)
     stream = Stream(run.seed, "truth")
     people, z = run.people(SCENES), run.z(SCENES)
     first, second = _pairs(len(people) // NUM_ORIENTATIONS, stream.child("pairs"))
     units = run.dataset.units(people[first])
     spanned = coverage(similar, z[first], z[second], units, stream=stream.child("coverage"))
-    return {
-        "directions": directions.method,
-        "radius": radius,
-        "coverage": asdict(spanned),
-        "step_error": step_error_figures(run, directions, stream.child("steps"), progress),
-    }
+    latent, pixels = step_errors_by_scene(run, directions, stream.child("steps"), progress)
+    return TruthResult(directions.kind, radius, spanned, latent, pixels)
 
 
 def _pairs(scenes: int, stream: Stream) -> tuple[Integers, Integers]:
@@ -48,10 +43,12 @@ def _pairs(scenes: int, stream: Stream) -> tuple[Integers, Integers]:
     return (start + first).reshape(-1), (start + second).reshape(-1)
 
 
-def step_error_figures(run: Run, directions: Directions, stream: Stream, progress: Progress) -> dict[str, Any]:
-    """The mean step error along the directions, beside that of mean differences of pictures."""
+def step_errors_by_scene(
+    run: Run, directions: Directions, stream: Stream, progress: Progress
+) -> tuple[Estimate, Estimate]:
+    """The mean step error along the directions, and that of mean differences of pictures."""
     people, z = run.people(SCENES), run.z(SCENES)
-    ends = ends_of(directions.method, NUM_ORIENTATIONS, directions.vectors.shape[1])
+    ends = kind_named(directions.kind).ends(NUM_ORIENTATIONS)
     scenes = len(people) // NUM_ORIENTATIONS
     vector = stream.numpy().integers(0, len(ends), (scenes, min(PAIRS, len(ends)))).reshape(-1)
     scene = np.arange(scenes).repeat(len(vector) // scenes)
@@ -70,10 +67,11 @@ def step_error_figures(run: Run, directions: Directions, stream: Stream, progres
 
     found = list(map_chunks(errors, len(vector), chunk=CHUNK, what="taking steps", unit="steps", progress=progress))
     units = run.dataset.units(people[first])
-    return {
-        name: asdict(mean_by_unit(torch.cat(parts).numpy(), units, stream=stream.child("bootstrap")))
-        for name, parts in zip(("latent", "pixels"), zip(*found, strict=True), strict=True)
-    }
+    latent, pixels = (
+        mean_by_unit(torch.cat(parts).numpy(), units, stream=stream.child("bootstrap"))
+        for parts in zip(*found, strict=True)
+    )
+    return latent, pixels
 
 
 def mean_pictures(dataset: Dataset, people: Integers, progress: Progress = SILENT) -> Tensor:

@@ -1,40 +1,41 @@
-"""Certifying and attacking people of a run on demand: a split, or pictures from anywhere."""
+"""Certifying and attacking the people of a run: who they are, by which model, and where the certificates are kept."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image
-from torch import Tensor
 
-from lassi.base.artefact import digest
+from lassi.base.artefact import array_hash, digest
 from lassi.base.engine import map_chunks
+from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
+from lassi.certify.certification import Certification
 from lassi.certify.exact.attack import WAYS, Attack, attack_people
-from lassi.certify.people import CertificateFile, Certification, certify_people, certify_some
-from lassi.data.dataset import Integers
-from lassi.data.decode import decode
-from lassi.data.preprocess import to_uint8
-from lassi.data.sheet import contact_sheet
+from lassi.certify.method import People, SmoothedMethod, Subject
+from lassi.certify.methods import method_named
+from lassi.certify.people import Certifier, certify_people
+from lassi.certify.smoothed.producer import Producers
+from lassi.certify.store import CertificateFile
 from lassi.recipe.cells import Cell, named
-from lassi.run.certificates import about, fingerprints, model_of
+from lassi.run.folder import CERTIFICATES
 from lassi.run.run import Run
 from lassi.similarity.sets import SimilaritySet
-
-COLUMNS = 9
 
 
 @dataclass(frozen=True, eq=False)
 class Auditor:
-    """One model of a run, and who counts as similar.
+    """One model of a run, who counts as similar, and how people are certified.
 
     Args:
+        settings: of the certificates.
         radius: ε, where it differs from the recipe's.
         sigma_rs: the noise on representations, where it differs from what the classifier was trained with.
+        seed: of the draws, where it differs from the model's.
     """
 
     run: Run
@@ -42,80 +43,116 @@ class Auditor:
     settings: Certification
     radius: float | None = None
     sigma_rs: float | None = None
+    seed: int | None = None
 
-    @property
+    @staticmethod
+    def of(run: Run, cell: Cell) -> "Auditor":
+        """As the recipe has it."""
+        return Auditor(run, cell, run.recipe.certification(cell.experiment))
+
+    @cached_property
     def similar(self) -> SimilaritySet:
-        own = self.run.similar(self.cell.experiment, self.cell.sensitive)
+        own = self.run.load_similarity(self.cell.experiment, self.cell.sensitive)
         return own if self.radius is None else SimilaritySet(own.directions, self.radius)
 
-    @property
-    def model(self) -> Model:
-        return model_of(self.run, self.cell)
+    @cached_property
+    def network(self) -> Model:
+        return self.run.load_network(self.cell)
 
     @property
     def noise(self) -> float:
         return self.cell.sigma_rs if self.sigma_rs is None else self.sigma_rs
 
-    def people(self, split: str, every: int) -> tuple[Integers, Tensor]:
-        """Some people of a split and their latents; the run's own test people are encoded already."""
-        if (split, every) == ("test", self.run.recipe.data.every):
-            return self.run.people("test"), self.run.z("test")
-        people = self.run.dataset.people(split, every=every)
-        parts = [
-            self.run.encode(self.run.dataset.images(some)) for some in np.split(people, range(256, len(people), 256))
-        ]
-        return people, torch.from_numpy(np.concatenate(parts))
+    @property
+    def draws(self) -> int:
+        """The seed of the draws."""
+        return self.cell.seed if self.seed is None else self.seed
+
+    def people(self, group: str, *, every: int | None = None) -> People:
+        """The people of a group and their latents; only those that the run has not encoded are encoded now."""
+        chosen = self.run.people(group, every=every)
+        kept = self.run.load_latents(group) if group in self.run.groups else None
+        row_of = {} if kept is None else {person: row for row, person in enumerate(kept.people.tolist())}
+        if kept is not None and row_of.keys() >= set(chosen.tolist()):
+            z = kept.z[[row_of[person] for person in chosen.tolist()]]
+        else:
+            parts = np.split(chosen, range(256, len(chosen), 256))
+            z = np.concatenate([self.run.encode(self.run.dataset.images(some)) for some in parts])
+        return People(torch.from_numpy(np.array(z)), chosen.tolist())
+
+    def certifier(self, method: str, people: People) -> Certifier:
+        """The certifier of a method for some people, who share a failure probability if the settings say so."""
+        subject = Subject(self.network, self.similar, self.draws, self._producers(people))
+        return Certifier.of(method, subject, self.settings, sigma_rs=self.noise, people=len(people))
+
+    def expected_abstention(self, method: str) -> float:
+        """About this share of people abstains for no other reason than the number of samples."""
+        chosen = method_named(method)
+        plan = chosen.plan(self.settings, self.similar.radius, self.noise)
+        return chosen.expected_abstention(plan) if isinstance(chosen, SmoothedMethod) else 0.0
+
+    def _producers(self, people: People) -> Producers:
+        key = digest(
+            [
+                self.run.representation_artefact(self.cell.representation).content,
+                self._similarity_hash(),
+                asdict(self.settings.shared_by(len(people)).centres(self.similar.radius)),
+                self.draws,
+                array_hash(np.asarray(people.numbers)),
+            ]
+        )
+        dim = self.network.representation.widths[-1]
+        return self.run.producers.get(key, lambda: Producers(people.numbers, dim))
+
+    def _similarity_hash(self) -> str:
+        directions = self.run.load_all_directions(self.cell.experiment, self.cell.sensitive)
+        return digest([[found.content for found in directions], self.similar.radius])
+
+    def depends_on(self, certifier: Certifier) -> dict[str, str]:
+        """Fingerprints of everything that a certificate depends on."""
+        return {
+            "flow": self.run.load_flow().content,
+            "directions": self._similarity_hash(),
+            "representation": self.run.representation_artefact(self.cell.representation).content,
+            "classifier": self.run.classifier_artefact(self.cell).content,
+            "settings": certifier.settings_hash,
+        }
+
+    def file(self, certifier: Certifier, path: Path | None = None) -> CertificateFile:
+        """Where the certificates are kept: one file for a model, a method and its settings, whoever the people are."""
+        of, cell = self.depends_on(certifier), self.cell
+        words = cell.method.name, cell.task, *cell.sensitive, f"seed{cell.seed}", certifier.method.name
+        return CertificateFile(path or self.run.folder / CERTIFICATES / f"{named(*words, settings=of)}.jsonl", of)
 
     def certify(
-        self, method: str, split: str, every: int, seed: int, out: Path | None, *, progress: Progress = SILENT
-    ) -> tuple[Path, list[Certificate], Integers]:
-        """Certificates of a split, their file, and the people's labels."""
-        people, z = self.people(split, every)
-        similar = self.similar
-        of = fingerprints(self.run, self.cell, similar, about(method, self.settings, self.noise, seed, len(people)))
-        words = self.cell.method, self.cell.task, *self.cell.sensitive, f"seed{self.cell.seed}", method, split
-        path = out or self.run.folder / "certificates" / f"{named(*words, settings=[of, every])}.jsonl"
-        found = certify_people(
-            self.model, z, people.tolist(), similar, method, self.settings, CertificateFile(path, of),
-            sigma_rs=self.noise, seed=seed, progress=progress,
-        )  # fmt: skip
-        return path, found, self.run.dataset.labels(self.cell.task, people)
+        self, method: str, people: People, path: Path | None = None, *, progress: Progress = SILENT
+    ) -> tuple[CertificateFile, list[Certificate]]:
+        """Certificates of people, and the file that keeps them."""
+        certifier = self.certifier(method, people)
+        file = self.file(certifier, path)
+        return file, certify_people(certifier, people, file, progress=progress)
 
-    def certify_picture(self, path: Path, method: str, seed: int) -> tuple[Certificate, Image.Image]:
-        """The certificate of one picture, and the row of people similar to it with what the model says of each."""
-        z = torch.from_numpy(self.run.encode(decode(path, self.run.dataset.size)[None]))
-        model, similar = self.model, self.similar
-        (found,) = certify_some(model, z, [-1], similar, method, self.settings, sigma_rs=self.noise, seed=seed)
-        of = fingerprints(self.run, self.cell, similar, about(method, self.settings, self.noise, seed, 1))
-        found = found.about(of | {"picture": digest(z[0].tolist())})
-        return found, self._row(model, similar, z, f"{path.name}: {found.outcome.name.lower().replace('_', ' ')}")
-
-    @torch.no_grad()
-    def _row(self, model: Model, similar: SimilaritySet, z: Tensor, title: str) -> Image.Image:
-        """A row a direction of the basis, at most three: similar pictures, and the class of each."""
-        values = self.run.dataset.attribute(self.cell.task).values
-        t = torch.linspace(-similar.radius, similar.radius, COLUMNS)
-        rows, notes = [], []
-        for direction in similar.basis.T[:3]:
-            points = z + t[:, None] * direction
-            rows.append(to_uint8(self.run.glow.decode(points)).numpy())
-            notes.append([values[label] for label in model.predict(points).tolist()])
-        columns = [f"{value:+.2f}" if value else "original" for value in t.tolist()]
-        names = list(self.cell.sensitive) if len(rows) == len(self.cell.sensitive) else [""] * len(rows)
-        return contact_sheet(np.stack(rows), rows=names, columns=columns, title=title, notes=notes)
+    def certificates(self, method: str, group: str) -> list[Certificate]:
+        """The certificates that were made of a group."""
+        people = self.people(group)
+        found = self.file(self.certifier(method, people)).of_people(people.numbers)
+        if found is None:
+            raise UserError(
+                f"The run in '{self.run.folder}' does not have all its certificates yet ({self.cell.name}, {method}).",
+                hint=f"Run: {self.run.command}",
+            )
+        return found
 
     def attack(
-        self, split: str, every: int, seed: int, *, ways: Sequence[str] = WAYS, samples: int = 200,
-        progress: Progress = SILENT,
-    ) -> list[Attack]:  # fmt: skip
-        """Attacks on the people of a split."""
-        people, z = self.people(split, every)
-        model, similar = self.model, self.similar
+        self, people: People, *, ways: Sequence[str] = WAYS, samples: int = 200, progress: Progress = SILENT
+    ) -> list[Attack]:
+        """Attacks on people."""
 
         def work(rows: range) -> list[Attack]:
-            some = slice(rows.start, rows.stop)
-            whose = people[some].tolist()
-            return attack_people(model, z[some], whose, similar, ways=ways, samples=samples, seed=seed)
+            some = people.at(rows)
+            return attack_people(
+                self.network, some.z, some.numbers, self.similar, ways=ways, samples=samples, seed=self.draws
+            )
 
         found = map_chunks(work, len(people), chunk=16, what="attacking", unit="people", progress=progress)
         return [attack for part in found for attack in part]

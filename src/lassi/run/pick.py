@@ -4,43 +4,34 @@ from collections.abc import Callable, Sequence
 
 from lassi.base.errors import UserError, unknown
 from lassi.recipe.cells import Cell
-from lassi.run.run import Run
 
 
 def pick_cell(
-    run: Run,
+    cells: Sequence[Cell],
     *,
-    method: str | None,
-    task: str | None,
-    sensitive: Sequence[str],
-    seed: int | None,
-    directions: str | None,
+    method: str | None = None,
+    task: str | None = None,
+    sensitive: Sequence[str] = (),
+    kind: str | None = None,
+    seed: int | None = None,
     sigma_rs: float | None = None,
 ) -> Cell:
-    """The first cell that fits; of the methods the last, the fair one, unless one is named."""
-    cells = run.cells
+    """The first cell that fits; of the methods the last, the fairness-trained one, unless one is named."""
     if not cells:
         raise UserError("The recipe of this run has no experiment.", hint="Run one that has.")
-    cells = _only(cells, "model", method, lambda cell: cell.method)
+    cells = _only(cells, "model", method, lambda cell: cell.method.name)
     cells = _only(cells, "task", task, lambda cell: cell.task)
-    wanted = " + ".join(sensitive) or None
-    cells = _only(cells, "sensitive set", wanted, lambda cell: " + ".join(cell.sensitive))
-    cells = _only(cells, "kind of directions", directions, lambda cell: cell.experiment.directions)
+    cells = _only(cells, "sensitive set", " + ".join(sensitive) or None, lambda cell: " + ".join(cell.sensitive))
+    cells = _only(cells, "kind of directions", kind, lambda cell: cell.experiment.directions)
     cells = _only(cells, "seed", None if seed is None else str(seed), lambda cell: str(cell.seed))
     cells = [cell for cell in cells if cell.sigma_rs == sigma_rs] or cells  # other noise than C's is the caller's
     first = cells[0]
-    if method is None:
-        same = [
-            cell
-            for cell in cells
-            if (cell.experiment, cell.sensitive, cell.task, cell.seed)
-            == (first.experiment, first.sensitive, first.task, first.seed)
-        ]
-        return same[-1]
-    return first
+    if method is not None:
+        return first
+    return [cell for cell in cells if (cell.question, cell.seed) == (first.question, first.seed)][-1]
 
 
-def _only(cells: list[Cell], what: str, wanted: str | None, name: Callable[[Cell], str]) -> list[Cell]:
+def _only(cells: Sequence[Cell], what: str, wanted: str | None, name: Callable[[Cell], str]) -> Sequence[Cell]:
     """Those of a name; all where none is wanted."""
     if wanted is None:
         return cells

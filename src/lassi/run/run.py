@@ -1,4 +1,4 @@
-"""A run: a folder with everything that a recipe makes; each thing is made when it is first asked for."""
+"""A run: a folder with everything that a recipe made. It loads what is there and says what is missing."""
 
 from functools import cached_property
 from pathlib import Path
@@ -10,72 +10,68 @@ from torch import Tensor, nn
 
 from lassi.base.artefact import Artefact
 from lassi.base.errors import UserError
-from lassi.base.files import write_whole
-from lassi.base.progress import SILENT, Of, Progress
+from lassi.base.memo import Memo
+from lassi.base.stage import Kept, Missing, load
 from lassi.base.streams import Stream
-from lassi.certify.smoothed.modular import Producers
-from lassi.consumer.baselines import Examples, load_baseline, train_baseline
-from lassi.consumer.classifier import Classifier, Represented, load_classifier, train_classifier
+from lassi.certify.along.model import Model
+from lassi.certify.fair_model import FairModel
+from lassi.certify.smoothed.producer import Producers
+from lassi.consumer.baselines import load_baseline
+from lassi.consumer.classifier import Classifier, load_classifier
 from lassi.data.dataset import Dataset, Images, Integers
 from lassi.data.factors import FactorDataset
 from lassi.data.preprocess import quantise
 from lassi.data.registry import open_dataset
-from lassi.flow.check import checked, drawn_to_check, pictures_to_check
 from lassi.flow.glow import Glow
-from lassi.flow.imported import read_glow
-from lassi.flow.latents import Latents, latents
-from lassi.flow.store import load_glow, save_glow
-from lassi.flow.train import train_flow
-from lassi.recipe.cells import Cell, Production, cells_of, named
+from lassi.flow.latents import Latents
+from lassi.flow.store import load_glow
+from lassi.recipe.cells import Cell, RepresentationCell
 from lassi.recipe.recipe import Recipe
 from lassi.recipe.tables import ExperimentTable
 from lassi.representation.network import Representation
-from lassi.representation.train import load_representation, represent, train_representation
-from lassi.similarity.attributes import NEED_TARGET, Directions, attribute_directions
+from lassi.representation.train import load_representation, represent
+from lassi.run import folder as places
+from lassi.run.pick import pick_cell
+from lassi.similarity.directions import Directions, load_directions
 from lassi.similarity.sets import SimilaritySet
 
-PRODUCERS = 32  # groups of people whose centres are remembered
 SCENES = "scenes"  # the group of people that holds all orientations of some test scenes
 
 
 class Run:
-    """What a recipe makes, in a folder.
+    """What a recipe made, in a folder.
 
     Args:
-        folder: of the run; what is there already, made of the same, is not made again.
+        recipe: what was asked for.
+        folder: where it is.
     """
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        folder: Path,
-        *,
-        threads: int | None = None,
-        device: str = "cpu",
-        progress: Progress = SILENT,
-    ) -> None:
-        self.recipe, self.folder = recipe, folder
-        self._threads, self._device, self._progress = threads, device, progress
-        self._latents: dict[str, Latents] = {}
-        self._represented: dict[tuple[str, str], Tensor] = {}
-        self._producers: dict[tuple[object, ...], Producers] = {}
+    def __init__(self, recipe: Recipe, folder: Path | str) -> None:
+        self.recipe, self.folder = recipe, Path(folder)
+        self._latents = Memo[Latents](limit=16)
+        self._directions = Memo[Directions](limit=64)
+        self._represented = Memo[Tensor](limit=4)  # one representation's groups are enough at a time
+        self.producers = Memo[Producers](limit=32)  # what producers certified is the same for all classifiers on them
 
     @classmethod
-    def open(cls, folder: Path, *, threads: int | None = None, progress: Progress = SILENT) -> "Run":
+    def open(cls, folder: Path | str) -> "Run":
         """A run that was made before, by the recipe that it keeps."""
-        return cls(load_recipe_of(folder), folder, threads=threads, progress=progress)
-
-    def keep_recipe(self) -> None:
-        write_whole(self.folder / "recipe.json", self.recipe.model_dump_json(indent=1).encode())
+        return cls(load_recipe_of(Path(folder)), folder)
 
     @property
     def cells(self) -> list[Cell]:
-        return cells_of(self.recipe)
+        """The models that the recipe asks for."""
+        return self.recipe.cells()
 
     @property
     def seed(self) -> int:
         """The seed of what all repetitions share."""
         return self.recipe.run.seeds[0]
+
+    @property
+    def command(self) -> str:
+        """The command that repeats or resumes the run, from the recipe that it keeps."""
+        return f"lassi run {self.folder / places.RECIPE} --out {self.folder}"
 
     # --- people -------------------------------------------------------------------------------------------------
 
@@ -88,238 +84,171 @@ class Run:
         """Whether truly similar people are known."""
         return isinstance(self.dataset, FactorDataset) and self.recipe.data.scenes > 0
 
-    def people(self, group: str) -> Integers:
-        """The people of a split, as many as the recipe asks for, or all orientations of its scenes, scene by scene."""
+    @property
+    def groups(self) -> list[str]:
+        """The groups of people whose latents the run keeps."""
+        groups = ["train", "valid", "test", self.recipe.data.learn_from, *([SCENES] if self.has_truth else [])]
+        return list(dict.fromkeys(groups))
+
+    def people(self, group: str, *, every: int | None = None) -> Integers:
+        """The people of a split as the recipe selects them, or all orientations of its scenes, scene by scene.
+
+        Args:
+            every: every n-th person of the split, where that differs from the recipe's.
+        """
         data = self.recipe.data
         if group == SCENES:
             assert isinstance(self.dataset, FactorDataset)
             return self.dataset.similar(self.people("test")[: data.scenes]).reshape(-1)
-        judged = {"every": data.every, "first": data.first} if group == "test" else {}
-        people = self.dataset.people(group, **judged)
+        step = every or (data.every if group == "test" else 1)
+        people = self.dataset.people(group, every=step, first=data.first if group == "test" else 0)
         if len(people) <= data.at_most.get(group, len(people)):
             return people
         drawn = Stream(self.seed, f"people/{group}").numpy().permutation(people)
         return np.sort(drawn[: data.at_most[group]])
 
     def labels(self, attribute: str, group: str) -> Integers:
+        """The labels of a group's people."""
         return self.dataset.labels(attribute, self.people(group))
+
+    def units(self, group: str) -> Integers:
+        """Which unit each of a group's people belongs to: a scene, an identity."""
+        return self.dataset.units(self.people(group))
+
+    def images(self, group: str) -> Images:
+        """The pictures of a group's people, uint8 ``(people, 3, H, W)``."""
+        return self.dataset.images(self.people(group))
 
     def num_classes(self, attribute: str) -> int:
         return len(self.dataset.attribute(attribute).values)
 
     # --- the flow -----------------------------------------------------------------------------------------------
 
-    @cached_property
-    def flow(self) -> Artefact:
-        table, folder = self.recipe.flow, self.folder / "flow"
-        if table.source is not None:
-            return self._imported_flow(Path(table.source).expanduser(), folder)
-        assert table.train is not None
-        return train_flow(
-            self.dataset,
-            self.recipe.glow_settings(),
-            table.train,
-            folder,
-            seed=self.seed,
-            threads=self._threads,
-            device=self._device,
-            progress=self._progress,
-        )
+    def load_flow(self) -> Artefact:
+        """The flow's artefact."""
+        return self._flow
 
-    def _imported_flow(self, source: Path, folder: Path) -> Artefact:
-        glow = read_glow(source, self.recipe.data.size)
-        asked = self.recipe.glow_settings()
-        found = glow.settings
-        if (found.levels, found.flows, found.hidden) != (asked.levels, asked.flows, asked.hidden):
-            raise UserError(
-                f"{source.name}: it holds a flow of {found.levels} levels × {found.flows}, {found.hidden} channels; "
-                f"the recipe asks for {asked.levels} × {asked.flows}, {asked.hidden}.",
-                hint="Correct the recipe's [flow], or give another file.",
-            )
-        return save_glow(glow, folder)
+    @cached_property
+    def _flow(self) -> Artefact:
+        if self.recipe.flow.source is None:
+            return self._load(places.flow_stage(self))
+        folder = self.folder / places.FLOW
+        if not folder.is_dir():
+            raise Missing(f"'{folder}' has not been imported yet.", hint=f"Run: {self.command}")
+        return Artefact(folder)
 
     @cached_property
     def glow(self) -> Glow:
-        return load_glow(self.flow.folder)
-
-    def check_flow(self) -> Artefact:
-        """Judge the flow, and refuse one that is not invertible."""
-        pictures = pictures_to_check(self.dataset)
-        check, report = checked(
-            self.flow, self.glow, pictures, None, self.folder / "flow-check", progress=self._progress
-        )
-        if not check.is_good:
-            raise UserError(
-                f"The flow in '{self.flow.folder}' is not invertible to rounding error, so no certificate would hold.",
-                hint="Train it again with a lower learning rate.",
-            )
-        return report
+        return load_glow(self.load_flow().folder)
 
     @torch.no_grad()
     def encode(self, images: Images) -> NDArray[np.float32]:
         """Latents of pictures, uint8 ``(B, 3, H, W)``."""
         return self.glow.encode(quantise(torch.tensor(images))).numpy()
 
-    def latents(self, group: str) -> Latents:
-        if group not in self._latents:
-            self.dataset.prepare(self._progress)
-            self._latents[group] = latents(
-                self.dataset,
-                self.people(group),
-                self.encode,
-                flow=self.flow.content,
-                latent_dim=self.glow.latent_dim,
-                folder=self.folder / "latents" / group,
-                progress=self._progress,
-            )
-        return self._latents[group]
+    def load_latents(self, group: str) -> Latents:
+        """The latents of a group's people."""
+
+        def loaded() -> Latents:
+            stage = places.latents_stage(self, group)
+            self._load(stage)
+            return stage.load()
+
+        return self._latents.get(group, loaded)
 
     def z(self, group: str) -> Tensor:
         """The latents of a group that fits into memory."""
-        return torch.from_numpy(np.array(self.latents(group).z))
+        return torch.from_numpy(np.array(self.load_latents(group).z))
 
     # --- the regulator ------------------------------------------------------------------------------------------
 
-    def directions(self, attribute: str, method: str, target: str | None) -> Directions:
+    def load_directions(self, attribute: str, kind: str, target: str | None) -> Directions:
         """The directions of an attribute; the target matters for the kinds that keep clear of it."""
-        target = target if method in NEED_TARGET else None
-        name = named(attribute, method, settings={"target": target})
-        classify = self._classify_by_resnet(target) if method == "discovered" and target else None
-        return attribute_directions(
-            attribute,
-            self.latents("train"),
-            self.latents("valid"),
-            self.folder / "directions" / name,
-            method=method,
-            target=target,
-            decode=self.glow.decode,
-            classify=classify,
-            seed=self.seed,
-            progress=self._progress,
-        )
 
-    def _classify_by_resnet(self, target: str) -> "nn.Module":
-        resnet = load_baseline(self.baseline("resnet", target, self.seed).folder)
-        return nn.Sequential(resnet, nn.Softmax(1), _Last())
+        def loaded() -> Directions:
+            return load_directions(self._load(places.directions_stage(self, attribute, kind, target)).folder)
 
-    def directions_of(self, experiment: ExperimentTable, sensitive: tuple[str, ...]) -> list[Directions]:
+        return self._directions.get((attribute, kind, target), loaded)
+
+    def load_all_directions(self, experiment: ExperimentTable, sensitive: tuple[str, ...]) -> list[Directions]:
         """The directions of each sensitive attribute."""
-        return [self.directions(attribute, experiment.directions, experiment.target) for attribute in sensitive]
+        return [self.load_directions(name, experiment.directions, experiment.target) for name in sensitive]
 
-    def similar(self, experiment: ExperimentTable, sensitive: tuple[str, ...]) -> SimilaritySet:
+    def load_similarity(self, experiment: ExperimentTable, sensitive: tuple[str, ...]) -> SimilaritySet:
         """The similarity set of some sensitive attributes together."""
+        flow = self.load_flow().content
         sets = [
-            directions.similar(experiment.radius, flow=self.flow.content)
-            for directions in self.directions_of(experiment, sensitive)
+            directions.similar(experiment.radius, flow=flow)
+            for directions in self.load_all_directions(experiment, sensitive)
         ]
         return SimilaritySet(torch.cat([s.directions for s in sets], 1), experiment.radius)
 
-    # --- the producer -------------------------------------------------------------------------------------------
+    # --- the producer and the consumer --------------------------------------------------------------------------
 
-    def representation(self, made: Production) -> Artefact:
-        target, learn_from = made.experiment.target, self.recipe.data.learn_from
-        similar = self.similar(made.experiment, made.sensitive) if made.sensitive else None
-        train, valid = self.latents(learn_from), self.latents("valid")
-        parents = {"flow": self.flow.content, "train": train.artefact.content, "valid": valid.artefact.content}
-        for directions in self.directions_of(made.experiment, made.sensitive):
-            parents[f"directions of {directions.attribute}"] = directions.content
-        return train_representation(
-            train.labelled(target),
-            valid.labelled(target),
-            similar,
-            self.recipe.representation.production(
-                made.table.objective(), made.experiment.epochs, made.experiment.batch
-            ),
-            self.folder / "representation" / made.folder,
-            num_classes=self.num_classes(target),
-            parents=parents,
-            seed=made.seed,
-            threads=self._threads,
-            device=self._device,
-            progress=Of(made.title, self._progress),
-        )
+    def representation_artefact(self, cell: RepresentationCell) -> Artefact:
+        return self._load(places.representation_stage(self, cell))
 
-    def load_representation(self, made: Production) -> Representation:
-        return load_representation(self.representation(made).folder)
+    def load_representation(self, cell: RepresentationCell) -> Representation:
+        return load_representation(self.representation_artefact(cell).folder)
 
-    def represented(self, made: Production, group: str) -> Tensor:
+    def represented(self, cell: RepresentationCell, group: str) -> Tensor:
         """R(z) of a group, ``(people, k)``."""
-        key = (made.folder, group)
-        if key not in self._represented:
-            if len(self._represented) > 8:  # one representation's groups at a time are enough
-                self._represented.clear()
-            self._represented[key] = represent(self.load_representation(made), self.latents(group).z)
-        return self._represented[key]
+        key = (cell.folder, group)
+        return self._represented.get(key, lambda: represent(self.load_representation(cell), self.load_latents(group).z))
 
-    def producers(self, cell: Cell, group: str) -> Producers:
-        """What the producer has certified of a group so far: the same for all classifiers, so it is computed once."""
-        key = (cell.production.folder, cell.experiment.directions, cell.experiment.radius, cell.sensitive, group)
-        if len(self._producers) > PRODUCERS and key not in self._producers:
-            self._producers.pop(next(iter(self._producers)))
-        if key not in self._producers:
-            people, dim = self.people(group).tolist(), self.recipe.representation.widths[-1]
-            self._producers[key] = Producers(people, dim)
-        return self._producers[key]
-
-    # --- the consumer -------------------------------------------------------------------------------------------
-
-    def classifier(self, cell: Cell) -> Artefact:
-        learn_from = self.recipe.data.learn_from
-        train, valid = (
-            Represented(self.represented(cell.production, group), torch.from_numpy(self.labels(cell.task, group)))
-            for group in (learn_from, "valid")
-        )
-        return train_classifier(
-            train,
-            valid,
-            self.recipe.classifier.consumption(cell.sigma_rs),
-            self.folder / "classifier" / cell.classifier_folder,
-            num_classes=self.num_classes(cell.task),
-            parents={"representation": self.representation(cell.production).content},
-            seed=cell.seed,
-            threads=self._threads,
-            progress=Of(cell.production.title, self._progress),
-        )
+    def classifier_artefact(self, cell: Cell) -> Artefact:
+        return self._load(places.classifier_stage(self, cell))
 
     def load_classifier(self, cell: Cell) -> Classifier:
-        return load_classifier(self.classifier(cell).folder)
+        return load_classifier(self.classifier_artefact(cell).folder)
 
-    def baseline(self, kind: str, task: str, seed: int) -> Artefact:
-        groups = (self.recipe.data.learn_from, "valid")
-        train, valid = (self._examples(kind, task, group) for group in groups)
-        parents = {group: self.latents(group).artefact.content for group in groups}
-        return train_baseline(
-            kind,
-            train,
-            valid,
-            self.recipe.baselines.training(),
-            self.folder / "baseline" / named(kind, task, f"seed{seed}", settings={"task": task}),
-            num_classes=self.num_classes(task),
-            latent_dim=self.glow.latent_dim,
-            parents=parents,
-            seed=seed,
-            threads=self._threads,
-            progress=self._progress,
+    def load_baseline(self, kind: str, task: str, seed: int) -> nn.Module:
+        return load_baseline(self._load(places.baseline_stage(self, kind, task, seed)).folder)
+
+    def load_network(self, cell: Cell) -> Model:
+        """R and C of a cell, as certificates see them."""
+        return Model(self.load_representation(cell.representation), self.load_classifier(cell))
+
+    def model(
+        self,
+        method: str | None = None,
+        *,
+        task: str | None = None,
+        sensitive: str | tuple[str, ...] = (),
+        kind: str | None = None,
+        seed: int | None = None,
+    ) -> FairModel:
+        """A model of the run, whole, from pictures to certificates; what is not named is the recipe's first.
+
+        Args:
+            method: such as ``"lassi"``; the recipe's last unless named.
+            kind: of directions.
+        """
+        wanted = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+        cell = pick_cell(self.cells, method=method, task=task, sensitive=wanted, kind=kind, seed=seed)
+        network = self.load_network(cell)
+        return FairModel(
+            self.glow,
+            self.load_similarity(cell.experiment, cell.sensitive),
+            network.representation,
+            network.classifier,
+            cell.sigma_rs,
+            self.recipe.certification(cell.experiment),
         )
 
-    def _examples(self, kind: str, task: str, group: str) -> Examples:
-        """What a baseline learns from: pictures as the flow sees them, or latents."""
-        people = self.people(group)
+    def _load(self, stage: Kept) -> Artefact:
+        try:
+            return load(stage)
+        except Missing as missing:
+            raise Missing(missing.sentence, hint=f"Run: {self.command}") from None
 
-        def pictures(rows: Integers) -> Tensor:
-            return quantise(torch.from_numpy(self.dataset.images(people[rows])))
-
-        def z(rows: Integers) -> Tensor:
-            return torch.from_numpy(np.array(self.latents(group).z[rows]))
-
-        return Examples(pictures if kind == "resnet" else z, self.labels(task, group))
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, {len(self.cells)} models)"
 
 
-class _Last(nn.Module):
-    """The last column: the probability of the positives."""
-
-    def forward(self, p: Tensor) -> Tensor:
-        return p[:, -1]
+def open_run(folder: Path | str) -> Run:
+    """Open the folder of a run that was made before."""
+    return Run.open(folder)
 
 
 def open_data(recipe: Recipe) -> Dataset:
@@ -330,17 +259,10 @@ def open_data(recipe: Recipe) -> Dataset:
 
 def load_recipe_of(run: Path) -> Recipe:
     """The recipe that a run was made by."""
-    path = run / "recipe.json"
-    if not path.is_file():
-        raise UserError(f"'{run}' is not the folder of a run: it has no '{path.name}'.", hint="Check the path.")
+    path = places.existing_run(run) / places.RECIPE
     try:
         return Recipe.model_validate_json(path.read_text())
-    except ValueError:
-        raise UserError(f"'{path}' is not a recipe of this version.", hint="Run the recipe again.") from None
-
-
-def pictures_of(run: Path, glow: Glow, count: int) -> Tensor:
-    """Pictures to judge a flow by: of the run's data, or, for a flow that was imported, drawn from itself."""
-    if (run / "recipe.json").is_file():
-        return pictures_to_check(open_data(load_recipe_of(run)), count)
-    return drawn_to_check(glow, count)
+    except (ValueError, UserError):
+        raise UserError(
+            f"'{path}' is not a recipe of this version of lassi.", hint="Run the recipe again into a new folder."
+        ) from None

@@ -1,240 +1,145 @@
-"""Directions of attributes in latent space, from the latents and labels of the training split.
+"""The directions of an attribute, with what a regulator must know about them, on disk."""
 
-Each method returns vectors as columns, ``(q, n)``. Nothing here knows where latents come from: they are read in chunks,
-so a memory map of any length will do.
-"""
-
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional as F
+from numpy.typing import ArrayLike
+from torch import Tensor
 
-from lassi.base.batches import Batches
-from lassi.base.engine import map_chunks
+from lassi.base.artefact import Artefact, Draft, Identity
+from lassi.base.compute import Compute
 from lassi.base.errors import UserError
-from lassi.base.progress import SILENT, Progress
+from lassi.base.stage import make
 from lassi.base.streams import Stream
-from lassi.base.train import TrainSettings, train
-from lassi.data.dataset import Integers
-from lassi.flow.latents import Labelled
+from lassi.data.dataset import Attribute
+from lassi.flow.latents import Latents
+from lassi.similarity.judging import DirectionFigures, judge
+from lassi.similarity.kind import Decode, Material, Split
+from lassi.similarity.kinds.mean_difference import MeanDifference
+from lassi.similarity.registry import kind_named
+from lassi.similarity.sets import SimilaritySet
 
-CHUNK = 4096
-EPOCHS, BATCH, RATE = 3, 512, 1e-3  # of the logistic regressions, as in the paper's program
-
-
-@dataclass(frozen=True)
-class ClassMoments:
-    """What one pass over the latents finds out about each class.
-
-    Args:
-        counts: people of each class, ``(K,)``.
-        means: mean latents, ``(K, q)``, float64.
-        variances: of each coordinate within the class, ``(K, q)``, float64.
-    """
-
-    counts: Integers
-    means: Tensor
-    variances: Tensor
-
-    def difference(self, low: int, high: int) -> Tensor:
-        """The mean of one class minus that of another, ``(q,)``."""
-        return self.means[high] - self.means[low]
-
-    def relative_error(self, low: int, high: int) -> float:
-        """The standard error of the difference, relative to its length: about the angle, in radians, it may be off."""
-        errors = self.variances[high] / self.counts[high] + self.variances[low] / self.counts[low]
-        return math.sqrt(errors.sum().item()) / self.difference(low, high).norm().item()
+STAGE, VERSION = "directions", 2
+IMPORTED = "imported"  # the kind of vectors that were made elsewhere
 
 
-def class_moments(
-    z: NDArray[np.float32], labels: Integers, num_classes: int, *, attribute: str, progress: Progress = SILENT
-) -> ClassMoments:
-    """Counts, means and variances of the latents ``(people, q)`` of each class, in one pass."""
-    counts = np.bincount(labels, minlength=num_classes)
-    if (counts < 2).any():
-        few = int(counts.argmin())
-        raise UserError(
-            f"'{attribute}' has {counts[few]} people of class {few} among {len(labels):,}, so it has no direction.",
-            hint="Choose an attribute that varies, or add people.",
-        )
-    sums = torch.zeros(num_classes, z.shape[1], dtype=torch.float64)
-    squares = torch.zeros_like(sums)
-    shift = torch.from_numpy(np.array(z[0])).double()  # squares of differences lose no digits
-
-    def add(rows: range) -> None:
-        some = torch.from_numpy(np.array(z[rows.start : rows.stop])).double() - shift
-        which = torch.from_numpy(labels[rows.start : rows.stop])
-        sums.index_add_(0, which, some)
-        squares.index_add_(0, which, some**2)
-
-    for _ in map_chunks(add, len(z), chunk=CHUNK, what=f"averaging {attribute}", unit="latents", progress=progress):
-        pass
-    people = torch.from_numpy(counts).double()[:, None]
-    means = sums / people
-    variances = (squares - people * means**2).clamp(min=0) / (people - 1)
-    return ClassMoments(counts, means + shift, variances)
-
-
-def first_to_last(moments: ClassMoments) -> Tensor:
-    """Mean latent of the last class minus that of the first, ``(q, 1)``.
-
-    For a binary attribute, the positives' minus the negatives': the mean difference. (Kingma and Dhariwal, 2018.)
-    """
-    return moments.difference(0, len(moments.counts) - 1)[:, None].float()
-
-
-def pairs(moments: ClassMoments) -> Tensor:
-    """For all values i below and j above the middle one, mean of j minus mean of i; ``(q, n)``. [Paper, App. F]"""
-    return torch.stack([moments.difference(i, j) for i, j in pairs_of(len(moments.counts))], 1).float()
-
-
-def pairs_of(num_values: int) -> list[tuple[int, int]]:
-    """The values that the vectors of :func:`pairs` lead between.
-
-    >>> pairs_of(5)
-    [(0, 3), (0, 4), (1, 3), (1, 4)]
-    """
-    values, last = range(num_values), num_values - 1
-    return [(i, j) for i in values if i < last / 2 for j in values if j > last / 2]
-
-
-class _Hyperplane:
-    """A logistic regression on latents, as the training loop wants it."""
-
-    batch = BATCH
-
-    def __init__(self, train_set: Labelled, valid_set: Labelled, stream: Stream) -> None:
-        self.model = nn.Linear(train_set.z.shape[1], 1)
-        nn.init.zeros_(self.model.weight)
-        nn.init.zeros_(self.model.bias)
-        self._train, self._valid = train_set, valid_set
-        self.batches = Batches(len(train_set.labels), BATCH, stream=stream)
-
-    def loss(self, step: int) -> Tensor:
-        return self._loss_of(self._train, self.batches(step))
-
-    def validate(self) -> float:
-        total, count = 0.0, len(self._valid.labels)
-        for start in range(0, count, CHUNK):
-            rows = np.arange(start, min(start + CHUNK, count))
-            total += len(rows) * self._loss_of(self._valid, rows).item()
-        return total / count
-
-    def _loss_of(self, data: Labelled, rows: Integers) -> Tensor:
-        z, labels = data.tensors(rows, like=self.model.weight)
-        return F.binary_cross_entropy_with_logits(self.model(z)[:, 0], labels.float())
-
-
-@dataclass(frozen=True)
-class Hyperplane:
-    """The plane normal · z + offset = 0 between two classes; the normal has length 1."""
-
-    normal: Tensor
-    offset: float
-
-
-def hyperplane(
-    train_set: Labelled, valid_set: Labelled, *, stream: Stream, what: str = "fitting", progress: Progress = SILENT
-) -> Hyperplane:
-    """The plane of a logistic regression: Adam, three epochs, the one with the best validation loss."""
-    if len(np.unique(train_set.labels)) < 2:
-        raise UserError("All people are of one class, so no plane separates them.", hint="Choose another attribute.")
-    trainee = _Hyperplane(train_set, valid_set, stream)
-    epoch = trainee.batches.per_epoch
-    settings = TrainSettings(EPOCHS * epoch, RATE, decay="constant", validate_every=epoch)
-    train(trainee, settings, threads=torch.get_num_threads(), what=what, unit="latents", progress=progress)
-    normal, offset = trainee.model.weight.detach()[0], trainee.model.bias.detach()[0]
-    length = normal.norm()
-    return Hyperplane(normal / length, (offset / length).item())
-
-
-def perpendicular(plane: Hyperplane) -> Tensor:
-    """The unit normal of the plane between the classes, ``(q, 1)``. (Denton et al., 2019.)"""
-    return plane.normal[:, None]
-
-
-def decorrelated(sensitive: Hyperplane, target: Hyperplane, z: NDArray[np.float32]) -> Tensor:
-    """The sensitive normal without its part along the target's, as long as people's own steps on average, ``(q, 1)``.
-
-    A person's own step mirrors them at the sensitive plane without moving along the target's normal:
-    2 (w_s · z + b_s) / (1 − (w_s · w_t)²) · d, d = w_s − (w_s · w_t) w_t. (Ramaswamy et al., 2021.)
-    """
-    cosine = (sensitive.normal @ target.normal).item()
-    if 1 - cosine**2 < 1e-6:
-        raise UserError(
-            "The sensitive and the target attribute have the same direction.", hint="Choose another pair of attributes."
-        )
-    direction = sensitive.normal - cosine * target.normal
-    total = 0.0
-    for start in range(0, len(z), CHUNK):
-        some = torch.from_numpy(np.array(z[start : start + CHUNK]))
-        total += (some @ sensitive.normal + sensitive.offset).abs().double().sum().item()
-    mean_step = 2 * total / len(z) / (1 - cosine**2) * direction.norm()
-    return (direction / direction.norm() * mean_step)[:, None]
-
-
-def discovered(
-    target: Hyperplane,
-    z: NDArray[np.float32],
-    decode: Callable[[Tensor], Tensor],
-    classify: Callable[[Tensor], Tensor],
-    *,
-    count: int,
-    steps: int = 2000,
-    batch: int = 4,
-    reach: float = 5.0,
-    stream: Stream,
-    progress: Progress = SILENT,
-) -> Tensor:
-    """Unit vectors along which a classifier's answer changes most, each orthogonal to those before, ``(q, count)``.
-
-    Each is the normal of a plane: people are projected on it and moved by −5, 0 and +5 along the normal, decoded and
-    classified; the plane is optimised such that the probabilities differ and the normal is new. (Li and Xu, 2021.)
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Vectors ``(q, n)`` along which an attribute changes.
 
     Args:
-        target: the plane of the target attribute, whose normal counts as known.
-        decode: latents to pictures, differentiable.
-        classify: pictures to the probability of the target's class, ``(B,)``, differentiable.
+        kind: the name of their kind, or ``imported``.
+        flow: the content of the flow in whose latent space they live.
+        figures: what a regulator must know about them; None for imported ones.
+        content: of the artefact that holds them.
     """
-    known = [target.normal]
-    for number in range(count):
-        known.append(_discover(known, z, decode, classify, steps, batch, reach, stream.at(number), progress))
-    return torch.stack(known[1:], 1)
+
+    vectors: Tensor
+    attribute: str
+    kind: str
+    flow: str
+    figures: DirectionFigures | None = None
+    content: str = ""
+
+    def similar(self, radius: float, *, flow: str) -> SimilaritySet:
+        """The similarity set of a radius in the latent space of a flow; directions of a different flow are refused."""
+        if flow != self.flow:
+            raise UserError(
+                f"The directions of '{self.attribute}' belong to the flow {self.flow[:12]}, not to {flow[:12]}.",
+                hint="Compute them again from this flow's latents.",
+            )
+        return SimilaritySet(self.vectors, radius)
+
+    def __repr__(self) -> str:
+        return f"Directions({self.attribute}, {self.kind}, {self.vectors.shape[1]} × {self.vectors.shape[0]})"
 
 
-def _discover(
-    known: list[Tensor],
-    z: NDArray[np.float32],
-    decode: Callable[[Tensor], Tensor],
-    classify: Callable[[Tensor], Tensor],
-    steps: int,
-    batch: int,
-    reach: float,
-    stream: Stream,
-    progress: Progress,
-) -> Tensor:
-    old = torch.stack(known)  # (k, q)
-    w = torch.randn(z.shape[1], generator=stream.child("start").torch()).requires_grad_()
-    b = torch.zeros(()).requires_grad_()
-    optimiser = torch.optim.Adam([w, b], 1e-3)
-    people = stream.child("people").numpy().integers(0, len(z), (steps, batch))
-    with progress.task(f"discovering direction {len(known)}", steps, "steps") as task:
-        for rows in people:
-            unit = w / w.norm()
-            some = torch.from_numpy(np.array(z[np.sort(rows)]))
-            on_plane = some - unit * ((some @ w + b) / w.norm())[:, None]
-            moved = torch.cat([on_plane + step * unit for step in (-reach, 0.0, reach)])
-            p = classify(decode(moved)).view(3, batch)
-            change = (p[1:] - p[:-1]).abs().mean()
-            overlap = ((old @ unit) / old.norm(dim=1)).square().mean()
-            loss = -torch.log(1e-10 + change) + 10 * overlap
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            task.advance()
-    return (w / w.norm()).detach()
+@dataclass(frozen=True, eq=False)
+class DirectionsStage:
+    """The directions of an attribute, computed from the training people and judged on held-out ones.
+
+    Args:
+        kind: a name in :data:`lassi.similarity.registry.KINDS`.
+        target: the attribute that a classifier predicts, for kinds that keep clear of it.
+        decode, classify: for kinds that need a classifier: latents to pictures, and pictures to the target's
+            probability.
+    """
+
+    folder: Path
+    attribute: str
+    train: Latents
+    valid: Latents
+    kind: str = MeanDifference.name
+    target: str | None = None
+    decode: Decode | None = None
+    classify: Decode | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        kind_named(self.kind).refuse_unfit(self.train.dataset.attribute(self.attribute), self.target)
+        if self.target is not None:
+            self.train.dataset.attribute(self.target)
+
+    @cached_property
+    def identity(self) -> Identity:
+        settings = {"attribute": self.attribute, "kind": self.kind, "target": self.target}
+        parents = {
+            "flow": self.train.artefact.identity.parents["flow"],
+            "train": self.train.artefact.content,
+            "valid": self.valid.artefact.content,
+        }
+        return Identity(STAGE, VERSION, settings, parents, self.seed)
+
+    def write(self, draft: Draft, compute: Compute) -> None:
+        kind = kind_named(self.kind)
+        train, valid = (Split(people.z, people.labels_of) for people in (self.train, self.valid))
+        attribute = self.train.dataset.attribute(self.attribute)
+        computed = kind.compute(
+            Material(
+                attribute, train, valid, Stream(self.seed, "directions"), self.target, self.decode, self.classify,
+                compute.progress,
+            )
+        )  # fmt: skip
+        others = [name for name in self.valid.dataset.attributes if name != self.attribute.partition("=")[0]]
+        figures = judge(computed, attribute, kind, train, valid, others=others)
+        draft.write_tensors({"vectors": computed.vectors})
+        draft.figures.update(asdict(figures))
+
+    def make(self, compute: Compute | None = None) -> Directions:
+        """Compute them, unless they are there already."""
+        make(self, compute)
+        return load_directions(self.folder)
+
+
+def load_directions(folder: Path) -> Directions:
+    """Read directions."""
+    artefact = Artefact(folder)
+    if artefact.identity.stage != STAGE:
+        raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not directions.", hint="Check the path.")
+    settings = artefact.identity.settings
+    return Directions(
+        artefact.tensors()["vectors"],
+        settings["attribute"],
+        settings["kind"],
+        artefact.identity.parents["flow"],
+        None if settings["kind"] == IMPORTED else DirectionFigures(**artefact.figures),
+        artefact.content,
+    )
+
+
+def directions_from(z: ArrayLike, labels: ArrayLike, kind: str = MeanDifference.name, *, seed: int = 0) -> Tensor:
+    """The directions ``(q, n)`` of one attribute, from arrays of latents ``(people, q)`` and labels ``(people,)``.
+
+    >>> directions_from(np.array([[0.0, 1.0], [0.0, 3.0], [2.0, 1.0], [2.0, 3.0]]), [0, 0, 1, 1]).tolist()
+    [[2.0], [0.0]]
+    """
+    latents, values = np.asarray(z, np.float32), np.asarray(labels, np.int64)
+    attribute = Attribute("attribute", tuple(map(str, range(int(values.max()) + 1))))
+    people = Split(latents, lambda _: values)
+    chosen = kind_named(kind)
+    if chosen.needs_target:
+        raise UserError(f"{kind} directions need a target.", hint="Choose a kind that needs none, or run a recipe.")
+    chosen.refuse_unfit(attribute, None)
+    return chosen.compute(Material(attribute, people, people, Stream(seed, "directions"))).vectors

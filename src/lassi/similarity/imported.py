@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lassi.base.artefact import Identity, new_artefact
 from lassi.base.errors import UserError
-from lassi.similarity.attributes import STAGE, VERSION, Directions, load_directions
+from lassi.similarity.directions import IMPORTED, STAGE, VERSION, Directions, load_directions
 
 HINT = "Give files as numpy.savez writes them, one array a level of the flow."
 
@@ -47,9 +47,8 @@ def _read_vector(path: Path, latent_shapes: Sequence[tuple[int, ...]]) -> Tensor
 
 
 def save_vectors(vectors: Tensor, attribute: str, folder: Path, *, flow: str) -> Directions:
-    """Keep vectors of others as directions in the latent space of a flow; nothing is known of how good they are."""
-    settings = {"attribute": attribute, "method": "imported", "target": None, "norms": vectors.norm(dim=0).tolist()}
+    """Keep vectors made elsewhere as directions in the latent space of a flow; how good they are is not known."""
+    settings = {"attribute": attribute, "kind": IMPORTED, "target": None, "norms": vectors.norm(dim=0).tolist()}
     with new_artefact(folder, Identity(STAGE, VERSION, settings, {"flow": flow})) as draft:
         draft.write_tensors({"vectors": vectors})
-        draft.figures["norms"] = settings["norms"]
     return load_directions(folder)

@@ -111,6 +111,16 @@ class SimilaritySet:
         """Coefficients ``(*shape, rank)``, each N(0, σ²); σ is in multiples of a direction, as ε is."""
         return (sigma * torch.randn(*shape, self.rank, generator=stream.torch())).to(self.directions)
 
+    def along_directions(self, coefficients: Tensor) -> Tensor:
+        """The t of least length with A t = basis · v: ``(…, rank)`` to ``(…, n)``; ‖t‖ = ‖v‖.
+
+        With A = U S Vᵀ it is V v, since A V v = U S v. [docs/mathematics.md#similarity-sets-and-rank]
+        """
+        if self.rank == self.num_directions:
+            return coefficients
+        vt = self._factors[2]
+        return coefficients.to(vt) @ vt[: self.rank]
+
     def move(self, z: Tensor, coefficients: Tensor) -> Tensor:
         """z + basis · v: ``(B, q)`` and ``(B, …, rank)`` to ``(B, …, q)``."""
         if self.is_shared:

@@ -5,7 +5,8 @@ import itertools
 import pytest
 import torch
 
-from lassi.certify.along.polyline import Tracer, first_kinks
+from lassi.certify.along.kinks import Kinks, first_kinks
+from lassi.certify.along.polyline import Tracer
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.exact.segments import certify_segments
 from lassi.representation.network import Folded
@@ -109,7 +110,7 @@ def test_own_directions_are_each_persons() -> None:
 def displaced(by: float):
     def kinks(c, b, reach):
         t, neurons = first_kinks(c, b, reach)
-        return (t + by).clamp(-reach, reach), neurons
+        return Kinks((t + by).clamp(-reach, reach), neurons)
 
     return kinks
 

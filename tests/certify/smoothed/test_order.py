@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lassi.base.engine import chunks
 from lassi.base.streams import Stream
-from lassi.certify import order
+from lassi.certify.smoothed import order
 from lassi.certify.smoothed.noise import Noise
 from lassi.certify.smoothed.order import BLOCK, ordered
 
@@ -81,15 +81,14 @@ def test_noise_is_the_same_however_it_is_made() -> None:
 
 MEMORY = """
 import resource, sys, torch
-from lassi.certify.smoothed.modular import certify_modular
+from lassi.certify.smoothed.modular import ModularPlan, certify_modular
 from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from networks import random_model, random_people, random_set
 torch.set_num_threads(1)
 n, samples, centre = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 settings = CentreSmoothing(0.65, samples=samples, samples0=samples, centre=centre)
-certify_modular(
-    random_model(n), random_people(n, 1), [0], random_set(n, n), settings, ClassSmoothing(0.1, samples=samples), seed=0
-)
+plan = ModularPlan(settings, ClassSmoothing(0.1, samples=samples))
+certify_modular(random_model(n), random_people(n, 1), [0], random_set(n, n), plan, seed=0)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
@@ -101,7 +100,7 @@ def test_memory_does_not_grow_with_the_number_of_draws(n: int, centre: str) -> N
 
     def peak(samples: int) -> int:
         asked = [sys.executable, "-c", MEMORY, str(n), str(samples), centre]
-        tests = Path(__file__).parents[1]
+        tests = Path(__file__).parents[2]
         return int(subprocess.run(asked, capture_output=True, text=True, check=True, cwd=tests).stdout)
 
     few, many = peak(4 * BLOCK), peak(64 * BLOCK)

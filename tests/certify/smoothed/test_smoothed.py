@@ -11,16 +11,18 @@ from torch import Tensor
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
-from lassi.certify import centre as centre_module
 from lassi.certify.along.model import Model
 from lassi.certify.along.polyline import Polyline
 from lassi.certify.certificate import Outcome
-from lassi.certify.exact.modular import certify_published, farthest
+from lassi.certify.exact.modular import certify_exact_modular, farthest
 from lassi.certify.exact.segments import certify_segments
+from lassi.certify.method import People, Subject
+from lassi.certify.smoothed import centre as centre_module
 from lassi.certify.smoothed.centre import draw_noise, smoothed_centre
 from lassi.certify.smoothed.classes import exact_radius, noisy_classes, predicted_class, smoothed_class
-from lassi.certify.smoothed.joint import certify_black_box, certify_joint, predict_joint
-from lassi.certify.smoothed.modular import Producers, certify_modular, predict_modular, produced, walks
+from lassi.certify.smoothed.joint import BlackBox, certify_black_box, certify_joint, predict_joint
+from lassi.certify.smoothed.modular import ModularPlan, SmoothedModular, certify_modular, predict_modular
+from lassi.certify.smoothed.producer import Producers, produced, walks
 from lassi.certify.smoothed.quadrature import Masses, mass_radius
 from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from lassi.certify.smoothed.statistics import level, quantile_index
@@ -116,9 +118,13 @@ def test_where_everybody_is_mapped_to_nearly_one_point_no_digit_is_lost() -> Non
         model, z = random_model(n), random_people(n, 2)
         tiny = SimilaritySet(random_set(n, n).directions * 1e-6, 1.0)
         settings = CentreSmoothing(0.65, samples=5000, samples0=5000)
-        found = certify_modular(model, z, [0, 1], tiny, settings, ClassSmoothing(0.1, samples=2000), seed=0)
+        found = certify_modular(
+            model, z, [0, 1], tiny, ModularPlan(settings, ClassSmoothing(0.1, samples=2000)), seed=0
+        )
         large = SimilaritySet(random_set(n, n).directions * 1e-3, 1.0)
-        scaled = certify_modular(model, z, [0, 1], large, settings, ClassSmoothing(0.1, samples=2000), seed=0)
+        scaled = certify_modular(
+            model, z, [0, 1], large, ModularPlan(settings, ClassSmoothing(0.1, samples=2000)), seed=0
+        )
         for one, other in zip(found, scaled, strict=True):
             assert one.figures["centre_radius"] is not None, "it does not abstain"
             ratio = other.figures["centre_radius"] / one.figures["centre_radius"]
@@ -247,7 +253,7 @@ TOSS_UP = Function(lambda t: torch.where(t < 1.0163, 0.0, 100.0).double(), 1)
 def test_the_factor_three_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = CentreSmoothing(0.65, samples0=1000, alpha=0.02)
     assert wrong_bounds(settings, CLUSTERS, 200) == 0
-    monkeypatch.setattr(centre_module, "FACTOR", 1)
+    monkeypatch.setattr(centre_module, "ONE_PLUS_BETA", 1)
     assert binom.sf(wrong_bounds(settings, CLUSTERS, 200) - 1, 200, 0.02) < 1e-6
 
 
@@ -364,14 +370,16 @@ def test_who_is_certified_gets_the_same_class_everywhere(n: int, centre: str) ->
     model, z, similar = random_model(20 + n), random_people(20 + n, 24), random_set(20 + n, n, length=0.15)
     centres = CentreSmoothing(0.65, centre=centre, samples=3000, samples0=3000)
     classes = ClassSmoothing(0.3, samples=5000)
-    found = certify_modular(model, z, range(24), similar, centres, classes, seed=0)
+    found = certify_modular(model, z, range(24), similar, ModularPlan(centres, classes), seed=0)
     certified = [c for c in found if c.is_certified]
     assert len(certified) >= 3
     assert any(not c.is_certified for c in found)
     t = similar.uniform(1, 5, stream=Stream(0, "t"))[0]
     moved = z[:, None] + t @ similar.basis.T
     for place in range(5):
-        there = predict_modular(model, moved[:, place], range(100, 124), similar, centres, classes, seed=1)
+        there = predict_modular(
+            model, moved[:, place], range(100, 124), similar, ModularPlan(centres, classes), stream=Stream(1, "predict")
+        )
         for certificate in certified:
             assert there[certificate.person] in (certificate.predicted, None)
 
@@ -379,15 +387,15 @@ def test_who_is_certified_gets_the_same_class_everywhere(n: int, centre: str) ->
 def test_a_persons_certificate_does_not_depend_on_the_others() -> None:
     for n in (1, 2):
         model, z, similar = random_model(n), random_people(n, 20), random_set(n, n)
-        settings = CentreSmoothing(0.65, **QUICK), ClassSmoothing(1.0, samples=2000)
+        settings = ModularPlan(CentreSmoothing(0.65, **QUICK), ClassSmoothing(1.0, samples=2000))
         people = list(range(50, 70))
-        together = certify_modular(model, z, people, similar, *settings, seed=0)
-        alone = [certify_modular(model, z[i : i + 1], [people[i]], similar, *settings, seed=0)[0] for i in range(20)]
+        together = certify_modular(model, z, people, similar, settings, seed=0)
+        alone = [certify_modular(model, z[i : i + 1], [people[i]], similar, settings, seed=0)[0] for i in range(20)]
         assert together == alone
         joint = certify_joint(model, z, people, similar, ClassSmoothing(0.65, samples=3000), seed=0)
         backwards = certify_joint(model, z.flip(0), people[::-1], similar, ClassSmoothing(0.65, samples=3000), seed=0)
         assert joint == backwards[::-1]
-        other = certify_modular(model, z, people, similar, *settings, seed=1)
+        other = certify_modular(model, z, people, similar, settings, seed=1)
         assert [c.figures["centre_radius"] for c in other] != [c.figures["centre_radius"] for c in together]
 
 
@@ -399,11 +407,11 @@ def test_quadrature_certifies_no_fewer_than_sampling_and_exact_joint_no_fewer_th
         ("sampled", CentreSmoothing(0.65, **QUICK)),
         ("computed", CentreSmoothing(0.65, quadrature=True)),
     ):
-        found = certify_modular(model, z, range(80), similar, settings, classes, seed=0)
+        found = certify_modular(model, z, range(80), similar, ModularPlan(settings, classes), seed=0)
         counts[name] = sum(c.is_certified for c in found)
         assert all(c.alpha == pytest.approx(0.0 if name == "computed" else 0.006) for c in found)
     exact = certify_segments(model, z, range(80), similar)
-    modular = certify_published(model, z, range(80), similar)
+    modular = certify_exact_modular(model, z, range(80), similar)
     counts["joint"], counts["modular"] = (sum(c.is_certified for c in found) for found in (exact, modular))
     assert counts["computed"] >= counts["sampled"] > 0
     assert counts["joint"] >= counts["modular"] >= counts["computed"]
@@ -461,8 +469,8 @@ def test_any_classifier_of_images_is_certified_through_the_decoder() -> None:
         return latents.view(-1, 1, 4, 5)
 
     settings = ClassSmoothing(0.65, samples=3000)
-    found = certify_black_box(classify, decode, z, range(4), similar, settings, num_classes=3, seed=0)
-    again = certify_black_box(classify, decode, z, range(4), similar, settings, num_classes=3, seed=0, chunk=7)
+    found = certify_black_box(BlackBox(classify, decode, 3), z, range(4), similar, settings, seed=0)
+    again = certify_black_box(BlackBox(classify, decode, 3, chunk=7), z, range(4), similar, settings, seed=0)
     assert found == again, "memory is bounded without changing anything"
     assert any(c.is_certified for c in found)
     for certificate in found:
@@ -481,34 +489,37 @@ def test_a_classifier_of_scikit_learn_is_certified_by_smoothing() -> None:
     forest = as_classifier(RandomForestClassifier(20, max_depth=3, random_state=0).fit(r.numpy(), labels))
     theirs = Model(model.representation, forest)
     classes = ClassSmoothing(0.5, samples0=200, samples=1000)
-    found = certify_modular(theirs, z[:6], range(6), similar, CentreSmoothing(0.65, **QUICK), classes, seed=0)
+    plan = ModularPlan(CentreSmoothing(0.65, **QUICK), classes)
+    found = certify_modular(theirs, z[:6], range(6), similar, plan, seed=0)
     assert any(c.is_certified for c in found)
     joint = certify_joint(theirs, z[:6], range(6), similar, ClassSmoothing(0.65, samples=2000), seed=0)
     assert any(c.is_certified for c in joint)
-    assert len(predict_joint(theirs, z[:6], range(6), similar, ClassSmoothing(0.65), seed=0)) == 6
+    assert len(predict_joint(theirs, z[:6], range(6), similar, ClassSmoothing(0.65), stream=Stream(0, "p"))) == 6
     with pytest.raises(UserError, match="no exact certificate"):
         certify_segments(theirs, z[:6], range(6), similar)
     with pytest.raises(UserError, match="need a linear classifier"):
-        certify_published(theirs, z[:6], range(6), similar)
+        certify_exact_modular(theirs, z[:6], range(6), similar)
 
 
 def test_own_directions_void_every_smoothed_certificate() -> None:
     model, z = random_model(90), random_people(90, 2)
     own = SimilaritySet(torch.stack([random_set(seed).directions for seed in range(2)]), 1.0)
-    settings = CentreSmoothing(0.65), ClassSmoothing(1.0)
-    for certify in (certify_modular, predict_modular):
+    plan, stream = ModularPlan(CentreSmoothing(0.65), ClassSmoothing(1.0)), Stream(0, "p")
+    for refused in (
+        lambda: certify_modular(model, z, [0, 1], own, plan, seed=0),
+        lambda: predict_modular(model, z, [0, 1], own, plan, stream=stream),
+        lambda: certify_joint(model, z, [0, 1], own, plan.classes, seed=0),
+        lambda: predict_joint(model, z, [0, 1], own, plan.classes, stream=stream),
+    ):
         with pytest.raises(UserError, match="directions of their own"):
-            certify(model, z, [0, 1], own, *settings, seed=0)
-    for certify in (certify_joint, predict_joint):
-        with pytest.raises(UserError, match="directions of their own"):
-            certify(model, z, [0, 1], own, settings[1], seed=0)
+            refused()
 
 
 def test_quadrature_is_along_one_direction() -> None:
     with pytest.raises(UserError, match="along one direction"):
         certify_modular(
             random_model(1), random_people(1, 1), [0], random_set(1, 2),
-            CentreSmoothing(0.65, quadrature=True), ClassSmoothing(1.0), seed=0,
+            ModularPlan(CentreSmoothing(0.65, quadrature=True), ClassSmoothing(1.0)), seed=0,
         )  # fmt: skip
 
 
@@ -516,7 +527,9 @@ def test_abstentions_are_told_as_such() -> None:
     """A centre that no ball holds half of: two clusters, far apart, whose shares waver."""
     model, z, similar = random_model(91), random_people(91, 8), random_set(91, length=2.0)
     settings = CentreSmoothing(0.65, samples=803, samples0=803)
-    found = certify_modular(model, z, range(8), similar, settings, ClassSmoothing(50.0, samples=500), seed=0)
+    found = certify_modular(
+        model, z, range(8), similar, ModularPlan(settings, ClassSmoothing(50.0, samples=500)), seed=0
+    )
     abstained = [c for c in found if c.outcome is Outcome.ABSTAINED]
     assert abstained
     assert all(c.predicted is None for c in abstained)
@@ -551,10 +564,12 @@ def test_the_producers_part_is_computed_once_for_all_classifiers(monkeypatch: py
     monkeypatch.setattr("lassi.certify.smoothed.modular.produced", counted)
     model, z, similar, known = random_model(1), random_people(1, 4), random_set(1, length=0.2), Producers(range(4), 12)
     centres = CentreSmoothing(0.65, **QUICK)
-    first = certify_modular(model, z[:3], range(3), similar, centres, ClassSmoothing(0.5), seed=0, known=known)
-    again = certify_modular(model, z, range(4), similar, centres, ClassSmoothing(0.5), seed=0, known=known)
-    wider = certify_modular(model, z, range(4), similar, centres, ClassSmoothing(2.0), seed=0, known=known)
+    narrow, wide = ModularPlan(centres, ClassSmoothing(0.5)), ModularPlan(centres, ClassSmoothing(2.0))
+    subject, method = Subject(model, similar, known=known), SmoothedModular()
+    first = method.certify(subject, People(z[:3], range(3)), narrow)
+    again = method.certify(subject, People(z, range(4)), narrow)
+    wider = method.certify(subject, People(z, range(4)), wide)
     assert calls == [[0, 1, 2], [3]]
     assert again[:3] == first
-    assert again == certify_modular(model, z, range(4), similar, centres, ClassSmoothing(0.5), seed=0)
+    assert again == certify_modular(model, z, range(4), similar, narrow, seed=0)
     assert wider != again

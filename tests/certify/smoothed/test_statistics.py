@@ -8,9 +8,9 @@ from scipy.stats import betabinom, binom, norm
 from statsmodels.stats.proportion import proportion_confint
 
 from lassi.base.errors import UserError
+from lassi.certify.shares import Budget, population_bound, share_of
 from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from lassi.certify.smoothed.statistics import (
-    Budget,
     abstention_bound,
     check_index,
     class_radius,
@@ -18,9 +18,7 @@ from lassi.certify.smoothed.statistics import (
     level,
     lower_bound,
     median_tolerance,
-    population_bound,
     quantile_index,
-    share_of,
     upper_bound,
 )
 

@@ -6,8 +6,8 @@ network on features: 1, t, and the unstable ReLUs of each layer, in this order,
 
     φ = (1, t, relu(M₁ φ₀), relu(M₂ φ₁), …),   φ₀ = (1, t), φ₁ = (φ₀, relu(M₁ φ₀)), …,   output = M φ.
 
-Everything is float64, and signs are decided with room for rounding, so the reduced network is the whole one on the
-ball.
+Everything is float64, and a ReLU counts as stable only if its input keeps its sign by more than the rounding error, so
+the reduced network is the whole one on the ball. [docs/mathematics.md#the-reduced-network]
 """
 
 from collections.abc import Iterator
@@ -197,12 +197,13 @@ class Reducer:
 
     def on_ball(self, sets: "Sets", radius: float) -> list[Reduced]:
         """The reduced network of everybody."""
-        affine, paths = sets.affine, self.errors.path_sums(sets.farthest(radius))
-        spread = radius * affine[:, :, 1:].norm(dim=2) + self.errors.of_layer(1, paths[0], directions=affine.shape[2])
+        affine, sums = sets.affine, self.errors.path_sums(sets.farthest(radius))
+        error = self.errors.of_layer(1, sums[0], directions=affine.shape[2])  # 1 + n: one too many, the safe way
+        spread = radius * affine[:, :, 1:].norm(dim=2) + error
         low, high = affine[:, :, 0] - spread, affine[:, :, 0] + spread
         folded = self._fold_first(affine, low >= 0) if self._columns else affine
         return [
-            self._reduce(affine[i], (low[i], high[i]), folded[i], radius, [path[i] for path in paths])
+            self._reduce(affine[i], (low[i], high[i]), folded[i], radius, [of_layer[i] for of_layer in sums])
             for i in range(len(affine))
         ]
 
@@ -214,7 +215,7 @@ class Reducer:
         return folded.transpose(1, 2)
 
     def _reduce(
-        self, maps: Tensor, ranges: tuple[Tensor, Tensor], folded: Tensor, radius: float, paths: list[Tensor]
+        self, maps: Tensor, ranges: tuple[Tensor, Tensor], folded: Tensor, radius: float, sums: list[Tensor]
     ) -> Reduced:
         """Layer by layer: the unstable ReLUs become features, the next layer a map of all features.
 
@@ -222,12 +223,13 @@ class Reducer:
             maps: the first layer as a map of (1, t), ``(h, 1 + n)``.
             ranges: of the first layer over the ball.
             folded: the second layer, by way of what is always on.
+            sums: the sum of paths S of each layer, ``(h,)``.
         """
         n, blocks = maps.shape[1] - 1, list[Block]()
         for layer, columns in enumerate(self._columns, start=1):
             low, high = ranges
             rows = ((low < 0) & (high > 0)).nonzero()[:, 0]
-            error = self.errors.of_layer(layer, paths[layer - 1], directions=n)[rows]
+            error = self.errors.of_layer(layer, sums[layer - 1], directions=n)[rows]
             blocks.append(Block(rows, maps[rows], low[rows], high[rows], error))
             if layer > 1:
                 on = (low >= 0).nonzero()[:, 0]
@@ -235,9 +237,9 @@ class Reducer:
                 folded[:, 0] += self.maps.biases[layer]
             maps = torch.cat([folded, columns[rows].T], 1)  # (h_next, f)
             if layer < len(self._columns):
-                error = self.errors.of_layer(layer + 1, paths[layer], directions=n)
+                error = self.errors.of_layer(layer + 1, sums[layer], directions=n)
                 ranges = self._ranges(maps, blocks, radius, error)
-        error = self.errors.of_layer(len(self.maps.weights), paths[-1], directions=n)
+        error = self.errors.of_layer(len(self.maps.weights), sums[-1], directions=n)
         return Reduced(n, radius, blocks, maps, error)
 
     def _ranges(self, maps: Tensor, blocks: list[Block], radius: float, error: Tensor) -> tuple[Tensor, Tensor]:

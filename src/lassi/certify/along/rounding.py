@@ -1,7 +1,8 @@
-"""How far computed numbers are from exact ones: bounds that are computed, never constants.
+r"""How far computed numbers are from exact ones: bounds that are computed, never constants.
 
-A number of a layer is a sum over paths through the network. Its error is at most γ_N times the sum of the paths'
-absolute values, whatever the order of summation, N being the number of roundings on a path: the fan-ins, and some more.
+Every number in a layer is a sum over paths through the network. With N roundings on a path and S the sum of the paths'
+absolute values, its error is at most γ_N S, whatever the order of summation, where γ_N = N u / (1 − N u). This module
+counts N and sums up S; ``docs/mathematics.md#rounding`` has the proofs.
 """
 
 from collections.abc import Sequence
@@ -13,24 +14,94 @@ from torch import Tensor
 from lassi.certify.along.tiles import in_tiles
 from lassi.representation.network import Folded
 
-UNIT = 2.0**-53  # the largest relative error of a rounding in float64
-FLOOR = 1e-100  # added to every sum of paths: an error that is absolute, of what underflows, is far below its rounding
-ROOM = 20  # further roundings a layer: folding of BatchNorm, products, the lines of a relaxation
+UNIT = 2.0**-53
+"""u, the largest relative error of one rounding in float64."""
+
+FLOOR = 1e-100
+"""Added to the sum of paths of every neuron, to cover underflow.
+
+A product that underflows loses at most 2^−1075, absolutely. A layer of fan-in m therefore loses at most m 2^−1075, far
+less than the γ_m FLOOR ≈ m 10^−116 that this adds. [docs/mathematics.md#rounding]
+"""
+
+ROOM = 20
+"""Roundings per layer, or per dot product, beyond those of its fan-in.
+
+On one path: 7 for folding BatchNorm, 1 for the bias, 2 for c + b t, and one of: 9 for the output of a polyline
+(interpolated 6, moved from t = 0 and back 2, compared 1), 7 for the chord of a relaxation, 5 for the value at a kink.
+That is 19 at most. [docs/mathematics.md#rounding]
+"""
+
+NORM_ROUND_UP = 1 + 1e-10
+"""Factor that makes a product of two computed norms of q numbers a bound on the exact product.
+
+It needs 2 γ_{q+3} ≤ 10^−10, which holds for q ≤ 450,000. [docs/mathematics.md#rounding]
+"""
+
+ROUND_UP = 1 + 1e-12
+ROUND_DOWN = 1 - 1e-12
+"""Factors that make one computed norm, or quotient of such, of k numbers a bound on the exact one.
+
+They need γ_{k+3} ≤ 10^−12, which holds for k ≤ 9,000. [docs/mathematics.md#rounding]
+"""
+
+SWEEP = 4
+"""Sums of paths that a running sum over the knots may add up, besides the value it starts with.
+
+Along [−r, r] a neuron's slope bᵢ enters the sum at most twice, once when it is on and once when it is taken away, over
+a way of at most 2r: Σᵢ |wᵢ| 2|bᵢ| 2r ≤ 4 S. With the start this is 5 S, so N additions lose at most 5 γ_N S, which is
+below the 2² γ_{4N} S that ``Errors.of_layer`` allows from the second layer on. [docs/mathematics.md#rounding]
+"""
+
+EDGE_ROUNDINGS = 24
+"""Roundings in an edge of a box of coefficients.
+
+A half side starts with 24 bits, so the first 53 − 24 = 29 cuts across it are exact. After 24 more it is a rounding
+error next to R. [docs/mathematics.md#box-and-ball]
+"""
 
 
 def gamma(terms: int) -> float:
-    """The relative error of a sum of so many products, in any order."""
+    """γ_N: the relative error of a sum of N products, in any order. [docs/mathematics.md#rounding]"""
     return terms * UNIT / (1 - terms * UNIT)
+
+
+def gamma_of_product(terms: int) -> float:
+    """The relative error of a dot product of so many terms, with room for a few operations before and after it."""
+    return gamma(terms + ROOM)
+
+
+def paths_in_bound(layer: int) -> float:
+    """At most how many sums of paths S are added up in a linear bound on a neuron of this layer, counted from 1.
+
+    A bound on layer l adds up the paths themselves (a line's slope in [0, 1] only takes away from them) and the
+    intercepts of every earlier layer j, which are at most the bounds on layer j. So p_l = 1 + Σ_{j<l} p_j = 2^(l−1).
+    The result is twice that, for the products with t, of which there are fewer than with z. A forward pass adds up S
+    once; there 2^l covers that a reduced network sums over the features of all earlier layers, at most l Σ fan-ins.
+    [docs/mathematics.md#linear-bounds-on-a-ball]
+    """
+    return 2.0**layer
+
+
+def roundings_along_t(n: int) -> int:
+    """Roundings in the least value of k·t over a box that meets the ball ‖t‖ ≤ R, counted on paths of size ‖k‖ R.
+
+    Σ|kᵢ − μᵢ| R + ‖μ‖ R with |μᵢ| ≤ ‖k‖ takes the place of ‖k‖ R. As Σ|kᵢ| ≤ n‖k‖, Σ|μᵢ| ≤ n‖k‖ and ‖μ‖ ≤ n‖k‖, it is
+    at most 3n‖k‖R, each with n + 4 roundings. The edges of the box move Σ|kᵢ| R ≤ n‖k‖R by ``EDGE_ROUNDINGS`` more.
+    [docs/mathematics.md#box-and-ball]
+    """
+    return 3 * n * (n + 4) + EDGE_ROUNDINGS * n
 
 
 @dataclass(frozen=True, eq=False)
 class Paths:
     """What is summed up in each layer of a folded network, in absolute values.
 
-    More than the folded weights and biases where these are themselves sums: BatchNorm's, or of two layers joined.
+    This is more than the folded weights and biases where these are themselves sums: after folding BatchNorm, or after
+    joining two layers.
 
     Args:
-        weights, biases: of each layer.
+        weights, biases: of each layer, ``(h′, h)`` and ``(h′,)``.
         fan_ins: how many products are summed up in each.
     """
 
@@ -40,7 +111,7 @@ class Paths:
 
     @staticmethod
     def of(maps: Folded) -> "Paths":
-        """Of a network whose weights and biases are what they are."""
+        """The paths of a network whose weights and biases are exact."""
         return Paths(
             [weight.abs() for weight in maps.weights],
             [bias.abs() for bias in maps.biases],
@@ -60,19 +131,19 @@ class Paths:
 
 
 class Errors:
-    """Bounds of the rounding errors in a folded network, in float64."""
+    """Bounds on the rounding errors in a folded network, in float64."""
 
     def __init__(self, paths: Paths) -> None:
         assert paths.weights[0].dtype == torch.float64, "exact certificates are computed in float64"
         self.absolute: Sequence[Tensor] = paths.weights[1:]
-        self._first_norms = paths.weights[0].norm(dim=1) * (1 + 1e-10)
+        self._first_norms = paths.weights[0].norm(dim=1) * NORM_ROUND_UP
         self._biases, self._fan_ins = paths.biases, paths.fan_ins
 
     def path_sums(self, lengths: Tensor) -> list[Tensor]:
-        """For each layer the sum of absolute values over all paths, ``(B, h)``.
+        """S of every neuron: for each layer the sum of absolute values over all paths, ``(B, h)``.
 
         Args:
-            lengths: bounds of ‖z‖ + ‖A t‖, ``(B,)``; by Cauchy and Schwarz they bound the first layer's sums.
+            lengths: bounds on ‖z‖ + ‖A t‖, ``(B,)``; by Cauchy–Schwarz they bound the first layer's sums.
         """
         paths = [lengths[:, None] * self._first_norms + self._biases[0] + FLOOR]
         for weight, bias in zip(self.absolute, self._biases[1:], strict=True):
@@ -80,27 +151,25 @@ class Errors:
         return paths
 
     def carried(self, length: float) -> Tensor:
-        """How far outputs can move where a latent moves by at most this length, ``(k,)``.
+        """How far outputs can move when a latent moves by at most this length, ``(k,)``.
 
-        Directions of numerical rank 0 are left out of a similarity set's basis; what they could do is bounded by this.
+        The basis of a similarity set leaves out directions that are rounding errors; this bounds what they could do.
         """
         moved = length * self._first_norms
         for weight in self.absolute:
             moved = weight @ moved
         return moved
 
-    def of_layer(self, layer: int, path_sums: Tensor, *, knots: int = 0, directions: int = 1) -> Tensor:
-        """The largest error of the numbers of a layer, counted from 1, and of linear bounds of them.
+    def of_layer(self, layer: int, path_sums: Tensor, *, additions: int = 0, directions: int = 1) -> Tensor:
+        """The largest error of the numbers of a layer, counted from 1, and of linear bounds on them, like path_sums.
 
-        A bound adds up the paths, of which a line's slope in [0, 1] takes nothing but away, and each earlier layer's
-        intercepts. Those are at most the bounds of that layer, so with b_l paths in a bound of layer l, b_l = 1 + Σ b_j
-        over the layers before: 2^(l − 1). Twice that leaves room for the products with t, which are fewer than with z.
+        2^l γ_N S, where N counts the roundings on a path: fan-ins, ``ROOM`` per layer, running sums, and t.
 
         Args:
-            knots: over how many pieces of a polyline numbers were added up.
-            directions: n. On boxes that meet the ball Σ|kᵢ − μᵢ| R + ‖μ‖ R is summed up in place of ‖k‖ R, with μᵢ up
-                to ‖k‖: at most 3n times as much. And their edges may be off by 24 roundings, which moves Σ|kᵢ| R.
+            path_sums: S, of this layer.
+            additions: how many additions follow one another in running sums along a polyline.
+            directions: n.
         """
-        of_t = 3 * directions * (directions + 4) + 24 * directions
-        terms = sum(self._fan_ins[:layer]) + ROOM * layer + 4 * knots + of_t
-        return 2.0**layer * gamma(terms) * path_sums
+        layers = sum(self._fan_ins[:layer]) + ROOM * layer
+        roundings = layers + SWEEP * additions + roundings_along_t(directions)
+        return paths_in_bound(layer) * gamma(roundings) * path_sums

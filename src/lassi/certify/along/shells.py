@@ -1,7 +1,7 @@
 """Outputs of a network at Gaussian coefficients of one person, for several directions.
 
-Draws are taken shell by shell: on a smaller ball more of the network is stable, and most draws are in small balls.
-Those beyond the largest go through the whole network, as do all where little is stable.
+Draws are evaluated shell by shell: on a smaller ball more of the network is stable, and most draws are in small balls.
+Those beyond the largest ball go through the whole network, as do all draws where little is stable.
 """
 
 import math
@@ -17,8 +17,13 @@ from lassi.certify.along.reduced import Displacement, Reducer, Sets
 
 SHARES = (0.4, 0.75, 0.95, 0.999)  # of the draws that are in each ball
 WORTH = 0.8  # of the whole network's multiplications, at most; else reducing it costs more than it saves
-FARTHEST = 30.0  # σ beyond the root of twice the number of directions; no draw is farther
-CHUNK = 1024  # draws at a time, such that they stay in the cache
+CHUNK = 1024  # draws at a time, so that they stay in the cache
+
+FARTHEST = 30.0
+"""σ (√(2n) + 30) is longer than any draw of N(0, σ² I_n) that is ever made.
+
+P(‖t‖ > σ (√n + s)) ≤ exp(−s²/2), which at s = 30 is below 10^−195. [docs/mathematics.md#rounding]
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +61,17 @@ def shells_of(reducer: Reducer, z: Tensor, directions: Tensor, sigma: float) -> 
     plain = [Displacement.whole(sets.along.of(i)) for i in range(len(z))]
     radii = [sigma * float(chi.ppf(share, n)) for share in SHARES]
     reduced = _worthwhile(reducer, sets, radii, [network.cost for network in plain])
-    paths = reducer.errors.path_sums(sets.farthest(sigma * (FARTHEST + math.sqrt(2 * n))))
-    errors = reducer.errors.of_layer(len(reducer.maps.weights), paths[-1], directions=n)
+    sums = reducer.errors.path_sums(sets.farthest(farthest_draw(n, sigma)))
+    errors = reducer.errors.of_layer(len(reducer.maps.weights), sums[-1], directions=n)
     return [
         Shells(radii[: len(own)], [*own, whole], whole.base, error)
         for own, whole, error in zip(reduced, plain, errors, strict=True)
     ]
+
+
+def farthest_draw(n: int, sigma: float) -> float:
+    """A length that no draw of n coefficients exceeds; see ``FARTHEST``."""
+    return sigma * (FARTHEST + math.sqrt(2 * n))
 
 
 def _worthwhile(reducer: Reducer, sets: Sets, radii: Sequence[float], costs: Sequence[int]) -> list[list[Displacement]]:

@@ -97,11 +97,18 @@ def _nearest(
     rays = torch.unique(torch.cat([flipped.norm(dim=1).argsort()[:RAYS], values.argsort()[:RAYS]]))
     basis = (similar.basis64 if similar.is_shared else similar.basis64[row]).double()
     found = [_on_ray(model, z, basis, flipped[ray], similar.radius) for ray in rays.tolist()]
-    return min((example for example in found if example), key=lambda example: math.hypot(*example.t), default=None)
+    nearest = min((hit for hit in found if hit), key=lambda hit: hit[0].norm().item(), default=None)
+    if nearest is None:
+        return None
+    return Counterexample(tuple(similar.along_directions(nearest[0]).tolist()), nearest[1])
 
 
-def _on_ray(model: Model, z: Tensor, basis: Tensor, t: Tensor, radius: float) -> Counterexample | None:
-    """The nearest change of class on the straight line through 0 and t, as far as the plain model sees it, too."""
+def _on_ray(model: Model, z: Tensor, basis: Tensor, t: Tensor, radius: float) -> tuple[Tensor, int] | None:
+    """The nearest change of class on the straight line through 0 and t that the plain model sees as well.
+
+    Returns:
+        coefficients along the basis, ``(rank,)``, and the class there.
+    """
     unit = t / t.norm()
     (line,) = model.joint_tracer(z[None], basis @ unit[:, None], t.norm().item())
     own = int(line.base.argmax())
@@ -118,5 +125,5 @@ def _on_ray(model: Model, z: Tensor, basis: Tensor, t: Tensor, radius: float) ->
     here, *there = model.predict(torch.cat([z.double()[None], moved])).tolist()
     for place, label in zip(lengths.tolist(), there, strict=True):
         if here == own != label:
-            return Counterexample(tuple((place * unit).tolist()), label)
+            return place * unit, label
     return None

@@ -19,9 +19,9 @@ from lassi.certify.along.relaxation import least_on_ball, lower_bounds
 from lassi.certify.certificate import Certificate, Counterexample, Outcome
 from lassi.certify.exact.boxes import Boxes
 from lassi.certify.exact.confirm import confirmed
+from lassi.certify.exact.segments import NAME
 from lassi.similarity.sets import SimilaritySet
 
-METHOD = "exact-joint"
 MAX_BOXES = 4096
 WORK = 2_000_000  # numbers in the largest array of a batch of boxes
 TRIED = 64  # points inside and on the ball that the attack begins with
@@ -36,22 +36,23 @@ def certify_balls(
     reduced = model.joint_reducer(z, similar.basis64, similar.radius)
     networks = [replace(network, error=network.error + dropped) for network in reduced]
     found = [
-        _certificate(model, person, similar.radius, network, max_boxes)
+        _certificate(model, person, similar, network, max_boxes)
         for person, network in zip(people, networks, strict=True)
     ]
     return confirmed(model, z, similar, found)
 
 
-def _certificate(model: Model, person: int, radius: float, logits: Reduced, max_boxes: int) -> Certificate:
+def _certificate(model: Model, person: int, similar: SimilaritySet, logits: Reduced, max_boxes: int) -> Certificate:
     own = logits(logits.out.new_zeros(1, logits.n))[0]
     predicted = int(own.argmax())
     margins = logits.then(margins_of(predicted, model.num_classes, own))
     found = decide(margins, max_boxes=max_boxes)
     example = None
     if found.t is not None:
-        example = Counterexample(tuple(found.t.tolist()), int(logits(found.t[None])[0].argmax()))
+        along = tuple(similar.along_directions(found.t).tolist())
+        example = Counterexample(along, int(logits(found.t[None])[0].argmax()))
     figures = {"margin": found.margin, "slack": margins.error.max().item(), "boxes": found.boxes}
-    return Certificate(person, METHOD, found.outcome, predicted, radius, figures=figures, counterexample=example)
+    return Certificate(person, NAME, found.outcome, predicted, similar.radius, figures=figures, counterexample=example)
 
 
 @dataclass(frozen=True)

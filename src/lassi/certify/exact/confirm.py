@@ -1,4 +1,4 @@
-"""Counterexamples, run once more through the plain model, in its own precision, before anybody is told."""
+"""Counterexamples, run once more through the plain model, in its own precision, before they are reported."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from lassi.certify.along.model import Model
-from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.certificate import Certificate, Counterexample, Outcome
 from lassi.similarity.sets import SimilaritySet
 
 
@@ -15,10 +15,11 @@ def confirmed(
     model: Model, z: Tensor, similar: SimilaritySet, certificates: Sequence[Certificate]
 ) -> list[Certificate]:
     """The certificates of people ``(B, q)``; a counterexample on which the plain model does not agree is undecided."""
-    rows = [row for row, certificate in enumerate(certificates) if certificate.counterexample is not None]
-    if not rows:
+    examples = {row: c.counterexample for row, c in enumerate(certificates) if c.counterexample is not None}
+    if not examples:
         return list(certificates)
-    moved = torch.stack([moved_by(z[row], similar, row, certificates[row]) for row in rows])
+    rows = list(examples)
+    moved = torch.stack([moved_by(z[row], similar, row, example) for row, example in examples.items()])
     here, there = model.predict(z[rows]).tolist(), model.predict(moved).tolist()
     found = list(certificates)
     for row, own, other in zip(rows, here, there, strict=True):
@@ -26,11 +27,10 @@ def confirmed(
     return found
 
 
-def moved_by(z: Tensor, similar: SimilaritySet, row: int, certificate: Certificate) -> Tensor:
-    """The latent of the counterexample of one person ``(q,)``, in float64; the row tells whose own directions."""
-    assert certificate.counterexample is not None
-    basis = similar.basis64 if similar.is_shared else similar.basis64[row]
-    return z.double() + basis @ torch.tensor(certificate.counterexample.t, dtype=torch.float64)
+def moved_by(z: Tensor, similar: SimilaritySet, row: int, example: Counterexample) -> Tensor:
+    """The latent z + A t of one person's counterexample, ``(q,)``, float64; the row says whose own directions."""
+    directions = similar.directions if similar.is_shared else similar.directions[row]
+    return z.double() + directions.double() @ torch.tensor(example.t, dtype=torch.float64)
 
 
 def _judged(certificate: Certificate, own: int, other: int) -> Certificate:

@@ -1,10 +1,12 @@
 """Exact modular certificates: how far R moves similar people at most, against how far a linear C keeps its class.
 
 d_max is what a producer can publish without randomness: any linear classifier whose distance to its decision boundary
-exceeds it treats all similar people alike.
+exceeds it treats all similar people alike. [docs/mathematics.md#exact-modular-certificates]
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -15,25 +17,63 @@ from lassi.certify.along.polyline import Polyline
 from lassi.certify.along.reduced import Reduced
 from lassi.certify.along.relaxation import least_on_ball, lower_bounds
 from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.method import Method, People, Shape, Subject, figure
 from lassi.certify.smoothed.classes import exact_radius
 from lassi.consumer.classifier import Classifier
 from lassi.similarity.sets import SimilaritySet
 
-METHOD = "exact-modular"
+if TYPE_CHECKING:
+    from lassi.certify.certification import Certification
+
+NAME = "exact-modular"
 
 
-def certify_published(model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet) -> list[Certificate]:
+@dataclass(frozen=True)
+class NoPlan:
+    """Nothing is chosen."""
+
+
+class ExactModular(Method[NoPlan]):
+    """How far R moves similar people at most, against how far a linear C keeps its class."""
+
+    name = NAME
+    title = "exact, modular"
+    meaning = (
+        "A certificate without sampling, split between producer and consumer: the producer computes how far similar "
+        "people can be apart at most, the consumer how far its linear classifier keeps its answer. Always right, up to "
+        "a rounding error that is itself bounded."
+    )
+
+    def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> NoPlan:  # noqa: ARG002
+        return NoPlan()
+
+    def refuse_infeasible(self, plan: NoPlan, shape: Shape) -> None:  # noqa: ARG002
+        if not shape.is_linear:
+            raise _not_linear()
+
+    def certify(self, subject: Subject, people: People, plan: NoPlan) -> list[Certificate]:  # noqa: ARG002
+        return certify_exact_modular(subject.model, people.z, people.numbers, subject.similar)
+
+    def _surplus(self, certificate: Certificate) -> float:
+        return figure(certificate, "class_radius") - figure(certificate, "d_max")
+
+
+def _not_linear() -> UserError:
+    return UserError(
+        "Exact modular certificates need a linear classifier.", hint="Choose exact-joint, or a linear classifier."
+    )
+
+
+def certify_exact_modular(model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet) -> list[Certificate]:
     """Certificates of people ``(B, q)``, by their numbers."""
     if not (isinstance(model.classifier, Classifier) and model.classifier.is_linear):
-        raise UserError(
-            "Exact modular certificates need a linear classifier.", hint="Choose exact-joint, or a linear classifier."
-        )
+        raise _not_linear()
     found = []
     for person, (r, off, d_max) in zip(people, farthest(model, z, similar), strict=True):
         radius, label = exact_radius(model.classifier, r, off)
         outcome = Outcome.CERTIFIED if d_max < radius else Outcome.NOT_CERTIFIED
         figures = {"d_max": d_max, "class_radius": radius}
-        found.append(Certificate(person, METHOD, outcome, label, similar.radius, figures=figures))
+        found.append(Certificate(person, NAME, outcome, label, similar.radius, figures=figures))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Exact joint certificates for one direction: the margins at all kinks of C∘R along the segment.
+"""Exact joint certificates along one direction: the margins at all kinks of C∘R along the segment.
 
 Certified, or a counterexample, unless the least margin lies within the slack, a computed bound of all rounding errors.
 """
@@ -16,7 +16,7 @@ from lassi.certify.certificate import Certificate, Counterexample, Outcome
 from lassi.certify.exact.confirm import confirmed
 from lassi.similarity.sets import SimilaritySet
 
-METHOD = "exact-joint"
+NAME = "exact-joint"
 
 
 def certify_segments(
@@ -33,17 +33,18 @@ def certify_segments(
     lines = model.joint_tracer(z, similar.basis64, reach)
     dropped = model.joint_tracer.errors.carried(similar.dropped * reach / similar.radius)
     lines = [replace(line, slack=line.slack + dropped) for line in lines]
-    found = [_certificate(model, person, similar.radius, line) for person, line in zip(people, lines, strict=True)]
+    found = [_certificate(model, person, similar, line) for person, line in zip(people, lines, strict=True)]
     return confirmed(model, z, similar, found)
 
 
-def _certificate(model: Model, person: int, radius: float, logits: Polyline) -> Certificate:
+def _certificate(model: Model, person: int, similar: SimilaritySet, logits: Polyline) -> Certificate:
+    radius = similar.radius
     predicted = int(logits.base.argmax())
     rows = margins_of(predicted, model.num_classes, logits.base)
     margins = logits.then(rows, logits.base.new_zeros(len(rows)))
     slack = margins.slack.max().item()
     if not (math.isfinite(slack) and margins.values.isfinite().all()):
-        return Certificate(person, METHOD, Outcome.UNDECIDED, predicted, radius, flip=0.0)  # beyond float64
+        return Certificate(person, NAME, Outcome.UNDECIDED, predicted, radius, flip=0.0)  # beyond float64
     t, least = least_within(margins, radius)
     example = None
     if margins.base.min() <= slack:  # the person's own class is within rounding
@@ -54,10 +55,12 @@ def _certificate(model: Model, person: int, radius: float, logits: Polyline) -> 
         outcome = Outcome.UNDECIDED
     else:
         outcome = Outcome.COUNTEREXAMPLE
-        example = Counterexample((t,), int((logits.base + logits.at(logits.t.new_tensor([t]))[0]).argmax()))
+        v = logits.t.new_tensor([t])
+        along = tuple(similar.along_directions(v).tolist())
+        example = Counterexample(along, int((logits.base + logits.at(v)[0]).argmax()))
     figures = {"margin": least, "slack": slack, "kinks": len(logits.t) - 3, "searched": logits.t[-1].item()}
     flip = first_below(margins, slack)
-    return Certificate(person, METHOD, outcome, predicted, radius, figures=figures, flip=flip, counterexample=example)
+    return Certificate(person, NAME, outcome, predicted, radius, figures=figures, flip=flip, counterexample=example)
 
 
 def least_within(margins: Polyline, radius: float) -> tuple[float, float]:

@@ -1,8 +1,9 @@
-"""Centre smoothing: a point that stands for where R maps the people similar to one, and how far it can move.
+"""Centre smoothing: one point for where R maps everyone similar to a person, and how far that point can move.
 
-``ball`` is the paper's: a ball that holds half of the samples, whose centre moves by at most three radii of one that
-holds p(Δ) of them. (Kumar and Goldstein, 2021.) ``median`` takes the median of each coordinate, which stays between two
-quantiles. (Chiang et al., 2020.) A centre is a displacement from R(z).
+``ball`` is the paper's: a ball that holds half of the samples. Its centre moves by at most three radii of a ball that
+holds p(Δ) of them (Kumar and Goldstein, 2021). ``median`` takes the median of each coordinate, which stays between two
+quantiles (Chiang et al., 2020). A centre is given as a displacement from R(z).
+[docs/mathematics.md#centre-smoothing, docs/mathematics.md#coordinate-wise-medians]
 """
 
 import math
@@ -19,16 +20,47 @@ from lassi.certify.smoothed.settings import TAIL, CentreSmoothing
 from lassi.certify.smoothed.statistics import level
 from lassi.certify.smoothed.walk import PolylineWalk, Walk, could_be_least, lost_by_products
 
-ROUND_UP = 1 + 1e-9  # of a distance between displacements; what these may be off by is the walk's own
-OFF = 3  # twice that, and once more since at z′, which is longer than z, it is a little larger
-FACTOR = 3  # from a radius that holds p(Δ) at z to where any centre of z′ can be: 1 + β, β = 2
+AT_ONCE = 64  # candidates whose distances are in memory together
+
+ONE_PLUS_BETA = 3
+"""Radii from the centre of z to the centre of any similar z′.
+
+A ball of radius R̂ around c that holds p(Δ) of the mass at z holds ½ + Δ of it at z′. The centre c′ of z′ has a ball of
+radius r′ ≤ β R̂, β = 2, that holds ½ − Δ. The two balls meet, so |c − c′| ≤ R̂ + r′ ≤ (1 + β) R̂.
+[docs/mathematics.md#centre-smoothing, docs/mathematics.md#candidate-centres]
+"""
+
+DISTANCE_ROUND_UP = 1 + 1e-9
+"""Factor that makes a computed distance of displacements a bound on their exact distance.
+
+The root of a sum of k squares is off by at most the factor 1 + γ_{k+3}, so this suffices for any k ≤ 10⁶; what is lost
+by interpolation on a polyline, the walk adds. What the displacements themselves are off by is ``Walk.off``.
+[docs/mathematics.md#rounding]
+"""
+
+ENDS_OFF = 3
+"""Multiples of ``Walk.off`` between a computed distance of centres and the true one.
+
+One for the samples at z and one for those at z′. The third allows ``off`` to be twice as large at z′ as at z, whose
+latent is shorter by at most ε‖A‖, less than the farthest draw is long. For several directions that is a proof. Along a
+polyline it assumes that z′ has not many more knots than z. [docs/mathematics.md#rounding]
+"""
+
+NEGLIGIBLE = 1e-12
+"""Share of a squared median below which the loss by products does not matter.
+
+The median, rounded up, then grows by at most the factor 1 + 10^−12 / 2, which ``DISTANCE_ROUND_UP`` covers.
+[docs/mathematics.md#rounding]
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Centre:
-    """A centre, as a displacement from R(z) ``(k,)``, and the radius within which that of every similar person lies.
+    """A centre, and how far away the centre of a similar person can be.
 
-    ``radius`` is None where only the centre was asked for.
+    Args:
+        move: the centre as a displacement from R(z), ``(k,)``.
+        radius: the centre of every similar person lies within it; None where only the centre was asked for.
     """
 
     move: Tensor
@@ -39,7 +71,8 @@ class Centre:
 class Draws:
     """The noise on one person's coefficients.
 
-    The check and the quantile share theirs: both are about a centre chosen before, and at x the check is in no proof.
+    The check and the quantile share their draws: both concern a centre chosen before, and no proof uses the check at x.
+    [docs/mathematics.md#centre-smoothing]
     """
 
     centre: Noise
@@ -61,9 +94,9 @@ def draw_noise(settings: CentreSmoothing, n: int, *, stream: Stream) -> Draws:
 
 
 def smoothed_centre(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:
-    """The centre of one person, and for a radius ε how far those of similar people are; None where it abstains.
+    """The centre of one person and, for a radius ε, how far those of similar people are; None where it abstains.
 
-    It abstains, too, where numbers overflow: what comes of them says nothing.
+    It also abstains where numbers overflow.
     """
     if settings.centre == "median":
         found: Centre | None = _median(walk, draws, settings, radius)
@@ -78,24 +111,53 @@ def smoothed_centre(walk: Walk, draws: Draws, settings: CentreSmoothing, radius:
 
 
 def _ball(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:
-    """Algorithm 1, lines 1–8. [Paper, Sec. 4.4]"""
-    candidates = walk.moves(draws.centre.first(settings.num_candidates).whole)
-    if not candidates.isfinite().all():
+    """Algorithm 1, lines 1–8: choose a centre, check it on fresh samples, bound a quantile around it. [Paper, Sec. 4.4]
+
+    [docs/mathematics.md#centre-smoothing, docs/mathematics.md#candidate-centres]
+    """
+    chosen = _chosen_ball(walk, draws.centre, settings)
+    if chosen is None:
         return None
-    half = settings.samples0 // 2 + 1  # a strict majority
-    medians = torch.cat([_radii(walk, draws.centre, some, half)[0] for some in torch.split(candidates, 64)])
-    if not (candidates.norm(dim=1) + medians).square().isfinite().all():
-        return None
-    move, median = _least(walk, draws.centre, half, candidates, medians)
+    move, half_radius = chosen
     order = None if radius is None else settings.order(radius)
-    at_once = [order] if order is not None and draws.check == draws.quantile else []
-    holding, *bounds = _radii(walk, draws.check, move[None], settings.needed_in_ball(), *at_once)[:, 0].tolist()
-    if not holding <= median:  # fewer than are needed are in the ball
+    in_one_pass = [order] if order is not None and draws.check == draws.quantile else []
+    ranks = settings.needed_in_ball(), *in_one_pass
+    check_radius, *bounds = _radii(walk, draws.check, move[None], *ranks)[:, 0].tolist()
+    if not check_radius <= half_radius:  # the ball holds fewer of the fresh samples than it needs
         return None
     if order is None:
         return Centre(move, None)
     (bound,) = bounds or _radii(walk, draws.quantile, move[None], order)[0].tolist()
-    return Centre(move, FACTOR * (bound * ROUND_UP + OFF * walk.off))
+    return Centre(move, ONE_PLUS_BETA * _true_distance(bound, walk))
+
+
+def _chosen_ball(walk: Walk, noise: Noise, settings: CentreSmoothing) -> tuple[Tensor, float] | None:
+    """The candidate ``(k,)`` with the smallest ball that holds more than half of the samples, and that ball's radius.
+
+    None where numbers overflow.
+    """
+    candidates = walk.moves(noise.first(settings.num_candidates).whole)
+    if not candidates.isfinite().all():
+        return None
+    half = settings.samples0 // 2 + 1  # a strict majority
+    medians = torch.cat([_radii(walk, noise, some, half)[0] for some in torch.split(candidates, AT_ONCE)])
+    if not (candidates.norm(dim=1) + medians).square().isfinite().all():
+        return None
+    return _least(walk, noise, half, candidates, medians)
+
+
+def _least(walk: Walk, noise: Noise, half: int, candidates: Tensor, medians: Tensor) -> tuple[Tensor, float]:
+    """The candidate with the least median distance, and that distance from above.
+
+    Medians ``(m,)`` come from products. Where these may have lost too many digits, they are computed from differences.
+    """
+    lost = lost_by_products(medians, candidates)
+    short = could_be_least(medians, medians, candidates)
+    first = int(medians.argmin())
+    if len(short) == 1 and lost[first] <= NEGLIGIBLE * medians[first].square():
+        return candidates[first], (medians[first].square() + lost[first]).sqrt().item()
+    own = torch.cat([_radii(walk, noise, some[None], half)[0] for some in candidates[short]])
+    return candidates[short[int(own.argmin())]], own.min().item()
 
 
 def _radii(walk: Walk, noise: Noise, centres: Tensor, *ranks: int) -> Tensor:
@@ -103,35 +165,27 @@ def _radii(walk: Walk, noise: Noise, centres: Tensor, *ranks: int) -> Tensor:
     return ordered(lambda: (walk.distances(t, centres) for t in noise.blocks()), (len(centres), noise.count), *ranks)
 
 
-def _least(walk: Walk, noise: Noise, half: int, candidates: Tensor, medians: Tensor) -> tuple[Tensor, float]:
-    """The candidate with the least median, and that from above; where products may have lost it, by differences."""
-    lost = lost_by_products(medians, candidates)
-    short = could_be_least(medians, medians, candidates)
-    first = int(medians.argmin())
-    if len(short) == 1 and lost[first] <= 1e-12 * medians[first].square():
-        return candidates[first], (medians[first].square() + lost[first]).sqrt().item()
-    own = torch.cat([_radii(walk, noise, some[None], half)[0] for some in candidates[short]])
-    return candidates[short[int(own.argmin())]], own.min().item()
-
-
 def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
-    """The same with masses that are computed; only the candidates are drawn."""
+    """The same with computed masses; only the candidates are drawn. [docs/mathematics.md#quadrature]"""
     candidates = walk.moves(draws.centre.first(settings.num_candidates).whole)
     move = candidates[half_mass_centre(walk, candidates, settings.sigma)]
     if radius is None:
         return Centre(move, None)
     bound = mass_radius(walk, move, settings.sigma, level(0.0, radius, settings.sigma))
-    return Centre(move, FACTOR * (bound * ROUND_UP + OFF * walk.off))
+    return Centre(move, ONE_PLUS_BETA * _true_distance(bound, walk))
 
 
 def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
-    """The median of each coordinate; with a radius, the middle of the box in which those of all similar people lie."""
+    """The median of each coordinate; with a radius, the middle of the box that holds those of all similar people.
+
+    [docs/mathematics.md#coordinate-wise-medians]
+    """
     if radius is None:
         return Centre(_coordinates(walk, draws.centre, settings.samples0 // 2 + 1)[0], None)
     low, high = settings.median_orders(radius, len(walk.base))
     lowest, highest = _coordinates(walk, draws.quantile, low, high)
     half_widths = (highest - lowest) / 2
-    return Centre((lowest + highest) / 2, half_widths.norm().item() * ROUND_UP + OFF * walk.off)
+    return Centre((lowest + highest) / 2, _true_distance(half_widths.norm().item(), walk))
 
 
 def _coordinates(walk: Walk, noise: Noise, *ranks: int) -> Tensor:
@@ -139,3 +193,8 @@ def _coordinates(walk: Walk, noise: Noise, *ranks: int) -> Tensor:
     return ordered(
         lambda: (walk.moves(t).T.contiguous() for t in noise.blocks()), (len(walk.base), noise.count), *ranks
     )
+
+
+def _true_distance(computed: float, walk: Walk) -> float:
+    """A bound on a distance between representations, from the distance of the displacements as computed."""
+    return computed * DISTANCE_ROUND_UP + ENDS_OFF * walk.off

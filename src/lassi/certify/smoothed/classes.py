@@ -14,7 +14,7 @@ from torch import Tensor
 
 from lassi.base.engine import chunks
 from lassi.base.streams import Stream
-from lassi.certify.along.rounding import ROOM, gamma
+from lassi.certify.along.rounding import ROUND_DOWN, ROUND_UP, gamma_of_product
 from lassi.certify.smoothed.settings import ClassSmoothing
 from lassi.certify.smoothed.statistics import class_radius, lower_bound, upper_bound
 from lassi.consumer.classifier import Classifier
@@ -70,7 +70,7 @@ def _linear(model: Classifier, r: Tensor, sigma: float) -> Sampler:
     )  # (K − 1, min(k, K − 1)); factor · factorᵀ = σ² steps stepsᵀ
 
     path = steps.abs() @ r.double().abs() + bias[1:].abs() + bias[0].abs() + LARGEST * sigma * steps.norm(dim=1)
-    off = gamma(len(r) + ROOM) * path
+    off = gamma_of_product(len(r)) * path
 
     def sample(count: int, stream: Stream) -> Tensor:
         generator = stream.numpy()
@@ -143,12 +143,12 @@ def exact_radius(model: Classifier, r: Tensor, off: Tensor | None = None) -> tup
     others = [k for k in range(len(bias)) if k != label]
     normals, offsets = weight[label] - weight[others], bias[label] - bias[others]
     path = normals.abs() @ r.abs() + bias[label].abs() + bias[others].abs()
-    margins = normals @ r + offsets - gamma(len(r) + ROOM) * path
+    margins = normals @ r + offsets - gamma_of_product(len(r)) * path
     if off is not None:
         margins = margins - normals.abs() @ off
-    lengths = normals.norm(dim=1) * (1 + 1e-12)
+    lengths = normals.norm(dim=1) * ROUND_UP
     distances = torch.where(
         lengths > 0, margins / lengths.clamp(min=torch.finfo(torch.float64).tiny), margins * torch.inf
     )
     least = distances.nan_to_num(nan=0.0).min().item()
-    return max(0.0, least * (1 - 1e-12)), label
+    return max(0.0, least * ROUND_DOWN), label

@@ -2,10 +2,13 @@
 
 The smoothed model answers argmax_c P(C(g_z(t)) = c), t ~ N(0, σ²). It gives everybody similar the same class if
 σΦ⁻¹(p_A) > ε; that fails with probability at most α over the draws, for all similar people at once.
+[docs/mathematics.md#joint-smoothing]
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -17,18 +20,58 @@ from lassi.certify.along.polyline import Polyline
 from lassi.certify.along.shells import Shells, shells_of
 from lassi.certify.along.tiles import along_in_tiles
 from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.method import People, Shape, SmoothedMethod, Subject, figure
 from lassi.certify.smoothed.classes import Sampler, predicted_class, smoothed_class, sure_classes
-from lassi.certify.smoothed.modular import refuse_own_directions
+from lassi.certify.smoothed.producer import refuse_own_directions
 from lassi.certify.smoothed.settings import ClassSmoothing
 from lassi.consumer.classifier import Classifier
 from lassi.representation.network import Along
 from lassi.similarity.sets import SimilaritySet
 
-METHOD = "smoothed-joint"
+if TYPE_CHECKING:
+    from lassi.certify.certification import Certification
+
+NAME = "smoothed-joint"
+PURPOSE = "certify/joint"  # of the draws
 CHUNK = 4096  # samples at a time
 OUTER = 5.5  # σ; the few draws beyond go through the whole network
 
 Classes = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class JointPlan:
+    """How the classes of C∘R are smoothed over the coefficients."""
+
+    classes: ClassSmoothing
+
+
+class SmoothedJoint(SmoothedMethod[JointPlan]):
+    """Randomised smoothing of the whole model, over t."""
+
+    name = NAME
+    title = "smoothed, joint"
+    meaning = (
+        "A certificate of representation and classifier together, smoothed over the sensitive attributes themselves. "
+        "It usually proves more than the modular one, but producer and consumer can no longer certify separately. It "
+        "is sampled, so it can be wrong, but only with the small probability stated."
+    )
+
+    def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> JointPlan:  # noqa: ARG002
+        return JointPlan(settings.classes(settings.sigma_cs * radius))
+
+    def refuse_infeasible(self, plan: JointPlan, shape: Shape) -> None:
+        plan.classes.refuse_infeasible(shape.radius)
+
+    def certify(self, subject: Subject, people: People, plan: JointPlan) -> list[Certificate]:
+        return certify_joint(subject.model, people.z, people.numbers, subject.similar, plan.classes, seed=subject.seed)
+
+    def predict(self, subject: Subject, people: People, plan: JointPlan, *, place: str = "predict") -> list[int | None]:
+        stream = Stream(subject.seed, PURPOSE).child(place)
+        return predict_joint(subject.model, people.z, people.numbers, subject.similar, plan.classes, stream=stream)
+
+    def _surplus(self, certificate: Certificate) -> float:
+        return figure(certificate, "class_radius") - certificate.radius
 
 
 def certify_joint(
@@ -42,55 +85,55 @@ def certify_joint(
 
 
 def predict_joint(
-    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, settings: ClassSmoothing, *, seed: int
+    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, settings: ClassSmoothing, *, stream: Stream
 ) -> list[int | None]:
     """The classes of the smoothed model; None where it abstains."""
     refuse_own_directions(similar)
     samplers = _samplers(model, z, similar, settings.sigma)
     return [
-        predicted_class(sample, settings.samples0, settings.alpha, stream=_stream(seed, person).child("predict"))
+        predicted_class(sample, settings.samples0, settings.alpha, stream=stream.at(person))
         for person, sample in zip(people, samplers, strict=True)
     ]
 
 
-def certify_black_box(
-    classify: Classes,
-    decode: Callable[[Tensor], Tensor],
-    z: Tensor,
-    people: Sequence[int],
-    similar: SimilaritySet,
-    settings: ClassSmoothing,
-    *,
-    num_classes: int,
-    seed: int,
-    chunk: int = 64,
-) -> list[Certificate]:
-    """The same for any classifier F of images, by way of t ↦ F(D(z + A t)), with no retraining.
+@dataclass(frozen=True, eq=False)
+class BlackBox:
+    """Any classifier F of images, seen through the decoder: t ↦ F(D(z + A t)).
 
     Args:
         classify: images ``(B, C, H, W)`` to classes ``(B,)``.
         decode: latents to images.
+        num_classes: K.
         chunk: pictures at a time, which bounds the memory.
     """
+
+    classify: Classes
+    decode: Callable[[Tensor], Tensor]
+    num_classes: int
+    chunk: int = 64
+
+    @torch.no_grad()
+    def classes_at(self, similar: SimilaritySet, z: Tensor, t: Tensor) -> Tensor:
+        """The classes of the people similar to one ``(q,)`` at t ``(N, n)``."""
+        return self.classify(self.decode(similar.move_along(z[None], t.to(z))[0]))
+
+
+def certify_black_box(
+    box: BlackBox, z: Tensor, people: Sequence[int], similar: SimilaritySet, settings: ClassSmoothing, *, seed: int
+) -> list[Certificate]:
+    """The same for any classifier of images, without retraining it."""
     refuse_own_directions(similar)
     settings.refuse_infeasible(similar.radius)
     found = []
     for person, own in zip(people, z, strict=True):
-        way = partial(_by_picture, classify, decode, similar, own)
-        sample = _counted(way, similar.num_directions, settings.sigma, num_classes, chunk)
+        classes = partial(box.classes_at, similar, own)
+        sample = _counted(classes, similar.num_directions, settings.sigma, box.num_classes, box.chunk)
         found.append(_certify(sample, person, similar, settings, seed))
     return found
 
 
-@torch.no_grad()
-def _by_picture(
-    classify: Classes, decode: Callable[[Tensor], Tensor], similar: SimilaritySet, z: Tensor, t: Tensor
-) -> Tensor:
-    return classify(decode(similar.move_along(z[None], t.to(z))[0]))
-
-
 def _certify(sample: Sampler, person: int, similar: SimilaritySet, settings: ClassSmoothing, seed: int) -> Certificate:
-    found = smoothed_class(sample, settings, stream=_stream(seed, person), needed=similar.radius)
+    found = smoothed_class(sample, settings, stream=Stream(seed, PURPOSE).at(person), needed=similar.radius)
     if found.abstains:
         outcome, predicted = Outcome.ABSTAINED, None
     else:
@@ -102,7 +145,7 @@ def _certify(sample: Sampler, person: int, similar: SimilaritySet, settings: Cla
         "class_radius": found.radius,
         "dropped": similar.dropped,
     }
-    return Certificate(person, METHOD, outcome, predicted, similar.radius, found.alpha, figures, seed=seed)
+    return Certificate(person, NAME, outcome, predicted, similar.radius, found.alpha, figures, seed=seed)
 
 
 def _samplers(model: Model, z: Tensor, similar: SimilaritySet, sigma: float) -> list[Sampler]:
@@ -156,7 +199,3 @@ def _counted(classes: Classes, n: int, sigma: float, num_classes: int, chunk: in
         return totals
 
     return sample
-
-
-def _stream(seed: int, person: int) -> Stream:
-    return Stream(seed, "certify/joint").at(person)

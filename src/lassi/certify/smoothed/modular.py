@@ -1,5 +1,5 @@
 """Smoothed modular certificates: the producer certifies that similar people are mapped close together, the consumer
-that nearby representations get one class. [Paper, Alg. 1]
+that nearby representations get one class. [Paper, Alg. 1; docs/mathematics.md#centre-smoothing]
 
 With d_cs how far the smoothed representations of similar people can be from this person's, and d_rs how far the
 smoothed classifier keeps its class around it, everybody similar gets the same class if d_cs < d_rs. That fails with
@@ -8,16 +8,15 @@ probability at most α₂ + α_rs over the draws made here, for all similar peop
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor
 
-from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.certify.along.model import Model
-from lassi.certify.along.shells import shells_of
 from lassi.certify.certificate import Certificate, Outcome
-from lassi.certify.smoothed.centre import Draws, draw_noise, smoothed_centre
+from lassi.certify.method import People, Shape, SmoothedMethod, Subject, figure
+from lassi.certify.smoothed.centre import draw_noise, smoothed_centre
 from lassi.certify.smoothed.classes import (
     SmoothedClass,
     linear_two_classes,
@@ -25,203 +24,157 @@ from lassi.certify.smoothed.classes import (
     predicted_class,
     smoothed_class,
 )
-from lassi.certify.smoothed.settings import TAIL, CentreSmoothing, ClassSmoothing
-from lassi.certify.smoothed.walk import PolylineWalk, ShellsWalk, Walk
+from lassi.certify.smoothed.producer import (
+    PURPOSE,
+    Produced,
+    produced,
+    refuse_own_directions,
+    refuse_quadrature_along_several,
+    walks,
+)
+from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from lassi.similarity.sets import SimilaritySet
 
-METHOD = "smoothed-modular"
+if TYPE_CHECKING:
+    from lassi.certify.certification import Certification
+
+NAME = "smoothed-modular"
+
+
+@dataclass(frozen=True)
+class ModularPlan:
+    """How R is smoothed along S(x), and how C is smoothed around the centre."""
+
+    centres: CentreSmoothing
+    classes: ClassSmoothing
+
+
+class SmoothedModular(SmoothedMethod[ModularPlan]):
+    """The paper's certificate."""
+
+    name = NAME
+    title = "smoothed, modular"
+    meaning = (
+        "The paper's own certificate, of a smoothed model that answers by the majority over small random changes. The "
+        "producer bounds how far similar people can be apart (d_cs), the consumer how far apart they may be without "
+        "getting a different answer (d_rs); each certifies separately. It is sampled, so it can be wrong, but only "
+        "with the small probability stated."
+    )
+    checks_end_points = True
+
+    def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> ModularPlan:
+        return ModularPlan(settings.centres(radius), settings.classes(sigma_rs))
+
+    def refuse_infeasible(self, plan: ModularPlan, shape: Shape) -> None:
+        refuse_quadrature_along_several(plan.centres, shape.directions)
+        plan.centres.refuse_infeasible(shape.radius, shape.dim)
+
+    def expected_abstention(self, plan: ModularPlan) -> float:
+        return plan.centres.expected_abstention()
+
+    def certify(self, subject: Subject, people: People, plan: ModularPlan) -> list[Certificate]:
+        parts = self._produced(subject, people, plan)
+        return consumed(subject.model, parts, people.numbers, subject.similar, plan, seed=subject.seed)
+
+    def _produced(self, subject: Subject, people: People, plan: ModularPlan) -> list[Produced | None]:
+        """The producer's parts: those known before, and the others, which are known from now on."""
+        refuse_own_directions(subject.similar)
+        plan.centres.refuse_infeasible(subject.similar.radius, subject.model.representation.widths[-1])
+        known, model, similar = subject.known, subject.model, subject.similar
+        if known is None:
+            return produced(model, people.z, people.numbers, similar, plan.centres, seed=subject.seed)
+        missing = people.at([row for row, person in enumerate(people.numbers) if person not in known])
+        if len(missing):
+            parts = produced(model, missing.z, missing.numbers, similar, plan.centres, seed=subject.seed)
+            for person, part in zip(missing.numbers, parts, strict=True):
+                known[person] = part
+        return [known[person] for person in people.numbers]
+
+    def predict(
+        self, subject: Subject, people: People, plan: ModularPlan, *, place: str = "predict"
+    ) -> list[int | None]:
+        stream = Stream(subject.seed, PURPOSE).child(place)
+        return predict_modular(subject.model, people.z, people.numbers, subject.similar, plan, stream=stream)
+
+    def _surplus(self, certificate: Certificate) -> float:
+        return figure(certificate, "class_radius") - figure(certificate, "centre_radius")
+
+    def radii(self, certificate: Certificate) -> tuple[float, float] | None:
+        d_cs, d_rs = certificate.figures["centre_radius"], certificate.figures["class_radius"]
+        return (d_cs, d_rs) if d_cs is not None and d_rs is not None and d_rs > 0 else None
 
 
 def certify_modular(
+    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, plan: ModularPlan, *, seed: int
+) -> list[Certificate]:
+    """Certificates of people ``(B, q)``, by their numbers; a person's draws depend on seed and number alone."""
+    return SmoothedModular().certify(Subject(model, similar, seed), People(z, people), plan)
+
+
+def consumed(
     model: Model,
-    z: Tensor,
+    parts: Sequence[Produced | None],
     people: Sequence[int],
     similar: SimilaritySet,
-    centres: CentreSmoothing,
-    classes: ClassSmoothing,
+    plan: ModularPlan,
     *,
     seed: int,
-    known: "Producers | None" = None,
 ) -> list[Certificate]:
-    """Certificates of people ``(B, q)``, by their numbers; a person's draws depend on seed and number alone.
-
-    Args:
-        known: what the producer has certified before; others are added. It is the same for all classifiers.
-    """
-    refuse_own_directions(similar)
-    centres.refuse_infeasible(similar.radius, model.representation.widths[-1])
-    missing = [row for row, person in enumerate(people) if known is None or person not in known]
-    parts = [None if known is None or row in missing else known[person] for row, person in enumerate(people)]
-    if missing:
-        whose = [people[row] for row in missing]
-        for row, part in zip(missing, produced(model, z[missing], whose, similar, centres, seed=seed), strict=True):
-            parts[row] = part
-            if known is not None:
-                known[people[row]] = part
+    """The certificates of people, from what the producer certified of them."""
     found = []
-    for person, centre in zip(people, parts, strict=True):
-        smoothed = None if centre is None else _class_at(model, centre.r, centres, classes, _stream(seed, person))
-        found.append(_certificate(person, similar.radius, centres, classes, centre, smoothed, seed, similar.dropped))
+    for person, part in zip(people, parts, strict=True):
+        stream = Stream(seed, PURPOSE).at(person)
+        smoothed = None if part is None else _class_at(model, part.r, plan, stream)
+        outcome, predicted = _outcome(part, smoothed)
+        alpha = plan.centres.alpha_at_x + (plan.classes.alpha if smoothed is None else smoothed.alpha)
+        figures = _figures(part, smoothed, plan, similar.dropped)
+        found.append(Certificate(person, NAME, outcome, predicted, similar.radius, alpha, figures, seed=seed))
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Produced:
-    """What the producer certifies of a person: a smoothed representation ``(k,)``, and how far those similar are."""
-
-    r: Tensor
-    radius: float
-
-
-class Producers:
-    """What the producer certified of some people, by their numbers; None where the centre abstains.
-
-    In one block of memory that is there before: a small block for each person, kept while large ones come and go beside
-    it, would keep the allocator from ever using these again.
-
-    Args:
-        people: all who may be asked for.
-        dim: k.
-    """
-
-    def __init__(self, people: Sequence[int], dim: int) -> None:
-        self._rows = {person: row for row, person in enumerate(people)}
-        self._r = torch.zeros(len(people), dim, dtype=torch.float64)
-        self._radius: list[float | None] = [None] * len(people)
-        self._known = [False] * len(people)
-
-    def __contains__(self, person: int) -> bool:
-        return self._known[self._rows[person]]
-
-    def __getitem__(self, person: int) -> Produced | None:
-        row = self._rows[person]
-        radius = self._radius[row]
-        return None if radius is None else Produced(self._r[row], radius)
-
-    def __setitem__(self, person: int, part: Produced | None) -> None:
-        row = self._rows[person]
-        if part is not None:
-            self._r[row] = part.r
-            self._radius[row] = part.radius
-        self._known[row] = True
+def _class_at(model: Model, r: Tensor, plan: ModularPlan, stream: Stream) -> SmoothedClass:
+    if plan.centres.quadrature and (exact := linear_two_classes(model.classifier, r)) is not None:
+        return exact
+    sample = noisy_classes(model.classifier, r, plan.classes.sigma)
+    return smoothed_class(sample, plan.classes, stream=stream.child("class"))
 
 
-def produced(
-    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, centres: CentreSmoothing, *, seed: int
-) -> list[Produced | None]:
-    """The producer's part of the certificates of people ``(B, q)``."""
-    draws = [draw_noise(centres, similar.rank, stream=_stream(seed, person)) for person in people]
-    found: list[Produced | None] = []
-    for walk, drawn in zip(walks(model, z, similar, draws, centres), draws, strict=True):
-        centre = smoothed_centre(walk, drawn, centres, similar.radius)
-        if centre is None:
-            found.append(None)
-            continue
-        assert centre.radius is not None, "a radius was asked for"
-        found.append(Produced(walk.base + centre.move.double(), centre.radius))
-    return found
+def _outcome(part: Produced | None, smoothed: SmoothedClass | None) -> tuple[Outcome, int | None]:
+    if part is None or smoothed is None or smoothed.abstains:
+        return Outcome.ABSTAINED, None
+    return (Outcome.CERTIFIED if part.radius < smoothed.radius else Outcome.NOT_CERTIFIED), smoothed.label
+
+
+def _figures(
+    part: Produced | None, smoothed: SmoothedClass | None, plan: ModularPlan, dropped: float
+) -> dict[str, float | int | None]:
+    return {
+        "sigma_cs": plan.centres.sigma,
+        "sigma_rs": plan.classes.sigma,
+        "centre_radius": None if part is None or part.radius == float("inf") else part.radius,  # JSON has no ∞
+        "class_radius": None if smoothed is None else smoothed.radius,
+        "alpha_elsewhere": plan.centres.alpha_elsewhere,
+        "dropped": dropped,
+    }
 
 
 def predict_modular(
-    model: Model,
-    z: Tensor,
-    people: Sequence[int],
-    similar: SimilaritySet,
-    centres: CentreSmoothing,
-    classes: ClassSmoothing,
-    *,
-    seed: int,
-    place: str = "predict",
+    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, plan: ModularPlan, *, stream: Stream
 ) -> list[int | None]:
-    """The classes of the smoothed model, the one that is certified; None where it abstains.
-
-    Args:
-        place: a name for where the people are, if they are similar to those of these numbers; it names their draws.
-    """
+    """The classes of the smoothed model, the one that is certified; None where it abstains."""
     refuse_own_directions(similar)
-    streams = [_stream(seed, person).child(place) for person in people]
-    draws = [draw_noise(centres, similar.rank, stream=stream) for stream in streams]
+    streams = [stream.at(person) for person in people]
+    draws = [draw_noise(plan.centres, similar.rank, stream=own) for own in streams]
     found: list[int | None] = []
-    for stream, walk, drawn in zip(streams, walks(model, z, similar, draws, centres), draws, strict=True):
-        centre = smoothed_centre(walk, drawn, centres, None)
-        if centre is None:
-            found.append(None)
-            continue
-        r = walk.base + centre.move.double()
-        if centres.quadrature and (exact := linear_two_classes(model.classifier, r)) is not None:
-            found.append(None if exact.abstains else exact.label)
-            continue
-        sample = noisy_classes(model.classifier, r, classes.sigma)
-        found.append(predicted_class(sample, classes.samples0, classes.alpha, stream=stream.child("class")))
+    for own, walk, drawn in zip(streams, walks(model, z, similar, draws, plan.centres), draws, strict=True):
+        centre = smoothed_centre(walk, drawn, plan.centres, None)
+        found.append(None if centre is None else _predicted(model, walk.base + centre.move.double(), plan, own))
     return found
 
 
-def walks(
-    model: Model, z: Tensor, similar: SimilaritySet, draws: Sequence[Draws], centres: CentreSmoothing
-) -> list[Walk]:
-    """Each person's way through representation space, as far as their draws go."""
-    dropped = model.reducer.errors.carried(similar.dropped).norm().item() if similar.dropped else 0.0
-    if similar.rank == 1:
-        reach = [TAIL * centres.sigma if centres.quadrature else drawn.reach * (1 + 1e-9) for drawn in draws]
-        return [
-            PolylineWalk(line, dropped)
-            for line in model.tracer(z, similar.basis64, torch.tensor(reach, dtype=torch.float64))
-        ]
-    if centres.quadrature:
-        raise UserError(
-            f"Quadrature is along one direction, and there are {similar.rank}.", hint="Leave out quadrature."
-        )
-    return [ShellsWalk(shells, dropped) for shells in shells_of(model.reducer, z, similar.basis64, centres.sigma)]
-
-
-def refuse_own_directions(similar: SimilaritySet) -> None:
-    """A smoothed certificate compares the noise at z with that at z′, which must have the same law."""
-    if not similar.is_shared:
-        raise UserError(
-            "Everybody has directions of their own, with which smoothed certificates mean nothing.",
-            hint="Choose exact-joint or exact-modular.",
-        )
-
-
-def _class_at(
-    model: Model, r: Tensor, centres: CentreSmoothing, classes: ClassSmoothing, stream: Stream
-) -> SmoothedClass:
-    if centres.quadrature and (exact := linear_two_classes(model.classifier, r)) is not None:
-        return exact
-    return smoothed_class(noisy_classes(model.classifier, r, classes.sigma), classes, stream=stream.child("class"))
-
-
-def _certificate(
-    person: int,
-    radius: float,
-    centres: CentreSmoothing,
-    classes: ClassSmoothing,
-    centre: Produced | None,
-    smoothed: SmoothedClass | None,
-    seed: int,
-    dropped: float,
-) -> Certificate:
-    alpha = centres.alpha_at_x + (classes.alpha if smoothed is None else smoothed.alpha)
-    figures: dict[str, float | int | None] = {
-        "sigma_cs": centres.sigma,
-        "sigma_rs": classes.sigma,
-        "centre_radius": None if centre is None else finite(centre.radius),
-        "class_radius": None if smoothed is None else smoothed.radius,
-        "alpha_elsewhere": centres.alpha_elsewhere,
-        "dropped": dropped,
-    }
-    predicted = None if smoothed is None or smoothed.abstains else smoothed.label
-    if centre is None or smoothed is None or smoothed.abstains:
-        outcome = Outcome.ABSTAINED
-    else:
-        outcome = Outcome.CERTIFIED if centre.radius < smoothed.radius else Outcome.NOT_CERTIFIED
-    return Certificate(person, METHOD, outcome, predicted, radius, alpha, figures, seed=seed)
-
-
-def finite(value: float | None) -> float | None:
-    """The number itself; None for one that JSON cannot say."""
-    return None if value is None or value == float("inf") else value
-
-
-def _stream(seed: int, person: int) -> Stream:
-    return Stream(seed, "certify/modular").at(person)
+def _predicted(model: Model, r: Tensor, plan: ModularPlan, stream: Stream) -> int | None:
+    """The class of the smoothed classifier at a centre."""
+    if plan.centres.quadrature and (exact := linear_two_classes(model.classifier, r)) is not None:
+        return None if exact.abstains else exact.label
+    sample = noisy_classes(model.classifier, r, plan.classes.sigma)
+    return predicted_class(sample, plan.classes.samples0, plan.classes.alpha, stream=stream.child("class"))

@@ -1,6 +1,7 @@
 """Gaussian masses of balls along a polyline, computed: no sample, no sampling error. For one direction.
 
 On a piece |g(t) − c|² is a quadratic in t, so where it is at most r² is an interval, whose mass is a difference of Φ.
+[docs/mathematics.md#quadrature]
 """
 
 import torch
@@ -8,17 +9,40 @@ from torch import Tensor
 
 from lassi.certify.smoothed.walk import PolylineWalk, could_be_least
 
-CLOSE = 1 + 1e-10  # bisection ends where a radius is known to this factor
+CLOSE = 1 + 1e-10  # bisection ends where a radius is known to this factor; the larger radius, which holds, is returned
 MOST_STEPS = 200  # of bisection, where the radius is 0
-ROUND_UP = 1e-12  # of a mass: what a sum of Φ-differences may be off by
-UNIT = torch.finfo(torch.float64).eps
+EPSILON = torch.finfo(torch.float64).eps  # 2u
+
+LOST_IN_MASS = 1e-12
+"""By how much a computed sum of differences of Φ may exceed the exact one.
+
+Φ in [0, 1] is off by at most 2u at each end of a piece and the sum by γ_P, altogether 5 P u ≤ 10^−12 for polylines of
+P ≤ 1,800 pieces. [docs/mathematics.md#quadrature]
+"""
+
+LOST_IN_SQUARES = 64 * EPSILON
+"""Share of the largest square on a piece by which the quadratic |g − c|² may be too small.
+
+The roots are computed with a few roundings of half²/lengths + start, and half² ≤ start · lengths by Cauchy–Schwarz, so
+what they lose is a few u of the largest square. The rest, more than 100 u, is for the squares themselves, whose sums
+are added up pairwise; it is no worst-case bound, which is γ_{k+8}. [docs/mathematics.md#quadrature]
+"""
+
+POINT = EPSILON
+"""A piece is a point where |u − v|² is at most this share of the largest square |u − c|², |v − c|².
+
+On a longer piece the rounding error δ ≈ u · most of half changes half²/lengths by δ²/lengths ≤ u · most, which
+``LOST_IN_SQUARES`` covers; on a shorter one half is noise. [docs/mathematics.md#quadrature]
+"""
+
+BEYOND_ALL = 1 + 1e-6
+"""A ball of this many times the largest distance of a knot holds the whole polyline, also after LOST_IN_SQUARES."""
 
 
 class Masses:
     """Gaussian masses of balls around some centres, from below.
 
-    Squares of distances, and the roots found with them, are off by a few units of the largest square on the piece; by
-    so much every ball is made smaller.
+    Every ball is made smaller by what the squares of distances may have lost; see ``LOST_IN_SQUARES``.
 
     Args:
         squares: squared distances of the knots to the centres, ``(m, P)``.
@@ -33,11 +57,11 @@ class Masses:
         start, end, lengths = squares[:, :-1], squares[:, 1:], line.lengths2
         self._half = (end - start - lengths) / 2
         self._most = torch.maximum(start, end)
-        self._start = start + 64 * UNIT * (self._most + lengths)
-        # where a piece is short, half is noise beside the squares: in as a whole if both ends are, else out
-        self._is_point = lengths <= UNIT * self._most
+        self._start = start + LOST_IN_SQUARES * (self._most + lengths)
+        # a point counts as inside if both its ends are
+        self._is_point = lengths <= POINT * self._most
         self._lengths = torch.where(self._is_point, 1.0, lengths)
-        self.largest = squares.amax(1).sqrt() * (1 + 1e-6)
+        self.largest = squares.amax(1).sqrt() * BEYOND_ALL
 
     def keep(self, rows: Tensor) -> None:
         """Forget all centres but some."""
@@ -64,10 +88,11 @@ def mass_radius(walk: PolylineWalk, centre: Tensor, sigma: float, mass: float) -
     """A radius that holds the mass, hardly more than the least one, rounded up; infinite where none does."""
     holds = Masses(walk, walk.squares_at_knots(centre[None]), sigma)
     low, high = torch.zeros_like(holds.largest), holds.largest
-    if holds(high).item() < mass + ROUND_UP:
+    needed = mass + LOST_IN_MASS
+    if holds(high).item() < needed:
         return float("inf")
     for _ in range(MOST_STEPS):
-        low, high = _halved(holds, low, high, mass + ROUND_UP)
+        low, high = _halved(holds, low, high, needed)
         if high.item() <= low.item() * CLOSE:
             break
     return high.item()

@@ -4,7 +4,6 @@ Notation: ε the radius, σ the noise, Δ the tolerance of the centre, p(Δ) = �
 """
 
 import math
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -18,15 +17,6 @@ QUANTILES = ("binomial", "hoeffding")
 ROUND_UP = 1 + 1e-13  # of what Φ and its inverse may be off by
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A share with its Clopper–Pearson interval."""
-
-    share: float
-    low: float
-    high: float
-
-
 def lower_bound(successes: int, trials: int, alpha: float) -> float:
     """The Clopper–Pearson lower bound of a probability, which fails with probability at most alpha."""
     return 0.0 if successes == 0 else float(beta.ppf(alpha, successes, trials - successes + 1))
@@ -35,24 +25,6 @@ def lower_bound(successes: int, trials: int, alpha: float) -> float:
 def upper_bound(successes: int, trials: int, alpha: float) -> float:
     """The Clopper–Pearson upper bound of a probability, which fails with probability at most alpha."""
     return 1.0 if successes == trials else float(beta.ppf(1 - alpha, successes + 1, trials - successes))
-
-
-def share_of(successes: int, trials: int, *, confidence: float = 0.95) -> Interval:
-    """A share with its two-sided Clopper–Pearson interval; every percentage that is reported has one."""
-    if trials < 1:
-        raise UserError("There is nobody to give a share of.", hint="Choose a split that is not empty.")
-    half = (1 - confidence) / 2
-    return Interval(successes / trials, lower_bound(successes, trials, half), upper_bound(successes, trials, half))
-
-
-def population_bound(certified: int, people: int, alpha: float, *, confidence: float = 0.95) -> float:
-    """At least this share of the population is treated alike, with the confidence.
-
-    A certificate is wrong with probability at most alpha, so P(certified) ≤ θ + α(1 − θ) for the share θ that is truly
-    fair, and θ ≥ (L − α)/(1 − α) with L the one-sided lower bound of the certified share.
-    """
-    low = lower_bound(certified, people, 1 - confidence)
-    return max(0.0, (low - alpha) / (1 - alpha))
 
 
 def level(delta: float, radius: float, sigma: float) -> float:
@@ -147,33 +119,3 @@ def least_samples_for_class(radius: float, sigma: float, alpha: float) -> int:
             hint="Choose more noise.",
         )
     return math.floor(math.log(alpha) / math.log(p)) + 1
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How often a certificate may be wrong.
-
-    Args:
-        alpha: P(certified and wrong) of one certificate.
-        family: ``each``: of every certificate by itself; ``all``: of all together, so each gets its part.
-        people: who are certified.
-    """
-
-    alpha: float
-    family: str = "each"
-    people: int = 1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.alpha < 1:
-            raise UserError(f"The failure probability is {self.alpha}.", hint="Choose one from 0 to below 1.")
-        if self.family not in ("each", "all"):
-            raise UserError(f"There is no family '{self.family}'.", hint="Choose each or all.")
-
-    @property
-    def of_one(self) -> float:
-        """What one certificate may spend."""
-        return self.alpha / self.people if self.family == "all" else self.alpha
-
-    def false_at_most(self, confidence: float = 0.95) -> int:
-        """How many of the certificates are wrong at most, with the confidence: at most binomial for own streams."""
-        return int(binom.ppf(confidence, self.people, self.of_one))

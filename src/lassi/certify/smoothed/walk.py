@@ -1,7 +1,8 @@
-"""g_z at many coefficients of one person, as centre smoothing asks for it: displacements from R(z), and distances.
+"""g_z at many coefficients of one person, as centre smoothing needs it: displacements from R(z), and distances.
 
-For one direction on the polyline, for several through the reduced network. Displacements, not representations: where R
-maps all similar people to nearly the same point, their differences would be lost beside its size.
+For one direction they come from the polyline, for several from the reduced network. They are displacements rather than
+representations: where R maps all similar people to nearly the same point, differences of representations would lose
+their digits. [docs/mathematics.md#centre-smoothing]
 """
 
 from dataclasses import dataclass
@@ -12,10 +13,27 @@ from torch import Tensor
 
 from lassi.base.engine import chunks
 from lassi.certify.along.polyline import Polyline
-from lassi.certify.along.rounding import ROOM, gamma
+from lassi.certify.along.rounding import gamma_of_product
 from lassi.certify.along.shells import Shells
 
 CHUNK = 8192  # samples at a time
+
+LOST_BY_INTERPOLATION = 1e-15
+"""Share of |u − c|² + |v − c|² + |u − v|² that a square interpolated on a piece from u to v may have lost.
+
+The identity in ``PolylineWalk`` subtracts numbers of that size from each other. Nine units of rounding cover the
+interpolation (6) and sums of squares that are added up pairwise; measured up to k = 2048, nothing more is lost. It is
+no worst-case bound, which is γ_{k+8}. [docs/mathematics.md#rounding]
+"""
+
+ERRORS_IN_DISPLACEMENT = 2
+"""A displacement g(t) − g(0) has the rounding errors of two outputs. [docs/mathematics.md#rounding]"""
+
+SQUARE_OF_TWO = 4
+"""Bounds the sizes in |y|² + |c|² − 2⟨y, c⟩ where |y − c| ≤ r.
+
+As |y| ≤ |c| + r, they add up to (|y| + |c|)² ≤ (2|c| + r)² ≤ 4 (|c| + r)². [docs/mathematics.md#rounding]
+"""
 
 
 class Walk(Protocol):
@@ -81,8 +99,8 @@ class PolylineWalk:
         knots = self.squares_at_knots(centres).T.contiguous()  # (P, m): rows are taken quickly
         ends = knots.index_select(0, piece - 1), knots.index_select(0, piece)
         squares = torch.lerp(*ends, share[:, None]).sub_(bend[:, None])  # (N, m)
-        if len(centres) == 1:  # rounded up, by what the difference may have lost
-            squares += 1e-15 * (ends[0] + ends[1] + line.lengths2[piece - 1][:, None])
+        if len(centres) == 1:  # rounded up
+            squares += LOST_BY_INTERPOLATION * (ends[0] + ends[1] + line.lengths2[piece - 1][:, None])
         return squares.clamp_(min=0).sqrt_().T.contiguous()
 
 
@@ -99,7 +117,7 @@ class ShellsWalk:
 
     @property
     def off(self) -> float:
-        return 2 * self.shells.error.norm().item() + self.dropped
+        return ERRORS_IN_DISPLACEMENT * self.shells.error.norm().item() + self.dropped
 
     def moves(self, t: Tensor) -> Tensor:
         return self.shells.moves(t)
@@ -128,4 +146,4 @@ def could_be_least(low: Tensor, high: Tensor, centres: Tensor) -> Tensor:
 
 def lost_by_products(radii: Tensor, centres: Tensor) -> Tensor:
     """By how much a square |y|² + |c|² − 2⟨y, c⟩ may be off where |y − c| is the radius, ``(m,)``."""
-    return 4 * gamma(centres.shape[1] + ROOM) * (centres.norm(dim=1) + radii).square()
+    return SQUARE_OF_TWO * gamma_of_product(centres.shape[1]) * (centres.norm(dim=1) + radii).square()

@@ -1,0 +1,143 @@
+"""What a certification method is.
+
+Each method is one object that owns everything about it: its name, what the glossary says of it, the settings that its
+certificates depend on (its *plan*), what it refuses beforehand, how it certifies, and by how much a certificate holds.
+The registry of all of them is :mod:`lassi.certify.methods`.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from torch import Tensor
+
+from lassi.certify.along.model import Model
+from lassi.certify.certificate import Certificate
+from lassi.similarity.sets import SimilaritySet
+
+if TYPE_CHECKING:
+    from lassi.certify.certification import Certification
+    from lassi.certify.smoothed.producer import Producers
+
+Plan = TypeVar("Plan")
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Some people: latents ``(B, q)``, and the numbers that name their draws."""
+
+    z: Tensor
+    numbers: Sequence[int]
+
+    def __post_init__(self) -> None:
+        assert len(self.z) == len(self.numbers), "every latent has a number"
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def at(self, rows: Sequence[int]) -> "People":
+        """Those in some rows."""
+        return People(self.z[list(rows)], [self.numbers[row] for row in rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is certified: a model, and who counts as similar.
+
+    Args:
+        seed: of the draws.
+        known: what the producer certified before, of the same people by the same plan; others are added.
+    """
+
+    model: Model
+    similar: SimilaritySet
+    seed: int = 0
+    known: "Producers | None" = None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of a question before any model is trained.
+
+    Args:
+        radius: ε.
+        directions: n.
+        dim: k, the length of a representation.
+        is_linear: whether the classifier has no hidden layer.
+    """
+
+    radius: float
+    directions: int
+    dim: int
+    is_linear: bool = True
+
+
+class Method(ABC, Generic[Plan]):
+    """A way to certify people.
+
+    A plan is a frozen dataclass of plain values: everything chosen that a certificate depends on, and nothing else. It
+    is what certificates are fingerprinted by, so a setting that a method never looks at cannot void its certificates.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]  # in a table's heading
+    meaning: ClassVar[str]  # in the glossary, in plain words
+    decides: ClassVar[bool] = False  # refutes as well as proves, with counterexamples
+
+    @abstractmethod
+    def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> Plan:
+        """What of the settings its certificates depend on.
+
+        Args:
+            radius: ε.
+            sigma_rs: the noise on representations that the classifier was trained with.
+        """
+
+    def refuse_infeasible(self, plan: Plan, shape: Shape) -> None:
+        """Refuse, before any work, what cannot end in a certificate."""
+
+    @abstractmethod
+    def certify(self, subject: Subject, people: People, plan: Plan) -> list[Certificate]:
+        """A certificate for each person."""
+
+    def surplus(self, certificate: Certificate) -> float:
+        """By how much a certificate holds; −∞ unless it is certified. [docs/mathematics.md#surplus]"""
+        return self._surplus(certificate) if certificate.is_certified else -math.inf
+
+    @abstractmethod
+    def _surplus(self, certificate: Certificate) -> float:
+        """The same of a certificate that is certified."""
+
+    def radii(self, certificate: Certificate) -> tuple[float, float] | None:  # noqa: ARG002
+        """d_cs and d_rs, where the method has both for this person: how far similar people can be, and may be."""
+        return None
+
+
+class SmoothedMethod(Method[Plan]):
+    """A method that certifies a smoothed model: one that answers by the majority over draws, or abstains."""
+
+    checks_end_points: ClassVar[bool] = False  # whether the model is also run at the ends of S(x), as in the paper
+
+    def expected_abstention(self, plan: Plan) -> float:  # noqa: ARG002
+        """About this share of people abstains for no other reason than the number of samples."""
+        return 0.0
+
+    @abstractmethod
+    def predict(self, subject: Subject, people: People, plan: Plan, *, place: str = "predict") -> list[int | None]:
+        """The classes of the smoothed model that is certified; None where it abstains.
+
+        Args:
+            place: where the people are, if they are not those of these numbers but similar to them: it names the draws.
+        """
+
+
+def figure(certificate: Certificate, name: str) -> float:
+    """A figure that a certified person's certificate always has."""
+    value = certificate.figures[name]
+    assert value is not None, f"a certified person has a {name}"
+    return float(value)
+
+
+AnyMethod = Method[Any]

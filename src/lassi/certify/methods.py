@@ -1,0 +1,46 @@
+"""All certification methods, by name.
+
+To add one: derive a class from :class:`lassi.certify.method.Method` and hand an instance to :func:`register`. Recipes,
+results, tables, the page and ``--help`` take the methods from here.
+"""
+
+from collections.abc import Iterable
+
+from lassi.base.errors import unknown
+from lassi.certify.exact.joint import ExactJoint
+from lassi.certify.exact.modular import ExactModular
+from lassi.certify.method import AnyMethod
+from lassi.certify.smoothed.joint import SmoothedJoint
+from lassi.certify.smoothed.modular import SmoothedModular
+from lassi.similarity.sets import SimilaritySet
+
+EXACT_UP_TO = 3  # directions
+
+METHODS: dict[str, AnyMethod] = {}
+
+
+def register(method: AnyMethod) -> None:
+    """Make a method known under its name."""
+    METHODS[method.name] = method
+
+
+for _method in (SmoothedModular(), SmoothedJoint(), ExactJoint(), ExactModular()):
+    register(_method)
+
+
+def method_named(name: str) -> AnyMethod:
+    """The method of a name."""
+    if name not in METHODS:
+        raise unknown("certificate", name, METHODS)
+    return METHODS[name]
+
+
+def refuse_unknown(names: Iterable[str]) -> None:
+    """Refuse names that no method has."""
+    for name in names:
+        method_named(name)
+
+
+def default_method(similar: SimilaritySet) -> str:
+    """Exact along a few directions, smoothed along many."""
+    return ExactJoint.name if similar.rank <= EXACT_UP_TO else SmoothedModular.name

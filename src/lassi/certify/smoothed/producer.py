@@ -1,0 +1,106 @@
+"""The producer's part of a smoothed modular certificate: how far the smoothed representations of similar people are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from lassi.base.errors import UserError
+from lassi.base.streams import Stream
+from lassi.certify.along.model import Model
+from lassi.certify.along.shells import shells_of
+from lassi.certify.smoothed.centre import Draws, draw_noise, smoothed_centre
+from lassi.certify.smoothed.settings import TAIL, CentreSmoothing
+from lassi.certify.smoothed.walk import PolylineWalk, ShellsWalk, Walk
+from lassi.similarity.sets import SimilaritySet
+
+PURPOSE = "certify/modular"  # of the draws
+
+
+@dataclass(frozen=True, eq=False)
+class Produced:
+    """What the producer certifies of a person: a smoothed representation ``(k,)``, and how far those similar are."""
+
+    r: Tensor
+    radius: float
+
+
+class Producers:
+    """What the producer certified of some people, by their numbers; None where the centre abstains.
+
+    In one block of memory that is allocated beforehand: a small block for each person, kept while large ones come and
+    go next to it, would keep the allocator from ever reusing these.
+
+    Args:
+        people: everybody who may be asked for.
+        dim: k.
+    """
+
+    def __init__(self, people: Sequence[int], dim: int) -> None:
+        self._rows = {person: row for row, person in enumerate(people)}
+        self._r = torch.zeros(len(people), dim, dtype=torch.float64)
+        self._radius: list[float | None] = [None] * len(people)
+        self._known = [False] * len(people)
+
+    def __contains__(self, person: int) -> bool:
+        return self._known[self._rows[person]]
+
+    def __getitem__(self, person: int) -> Produced | None:
+        row = self._rows[person]
+        radius = self._radius[row]
+        return None if radius is None else Produced(self._r[row], radius)
+
+    def __setitem__(self, person: int, part: Produced | None) -> None:
+        row = self._rows[person]
+        if part is not None:
+            self._r[row] = part.r
+            self._radius[row] = part.radius
+        self._known[row] = True
+
+
+def produced(
+    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, centres: CentreSmoothing, *, seed: int
+) -> list[Produced | None]:
+    """The producer's part of the certificates of people ``(B, q)``."""
+    draws = [draw_noise(centres, similar.rank, stream=Stream(seed, PURPOSE).at(person)) for person in people]
+    found: list[Produced | None] = []
+    for walk, drawn in zip(walks(model, z, similar, draws, centres), draws, strict=True):
+        centre = smoothed_centre(walk, drawn, centres, similar.radius)
+        if centre is None:
+            found.append(None)
+            continue
+        assert centre.radius is not None, "a radius was asked for"
+        found.append(Produced(walk.base + centre.move.double(), centre.radius))
+    return found
+
+
+def walks(
+    model: Model, z: Tensor, similar: SimilaritySet, draws: Sequence[Draws], centres: CentreSmoothing
+) -> list[Walk]:
+    """Each person's way through representation space, as far as their draws go."""
+    dropped = model.reducer.errors.carried(similar.dropped).norm().item() if similar.dropped else 0.0
+    if similar.rank == 1:
+        reach = [TAIL * centres.sigma if centres.quadrature else drawn.reach * (1 + 1e-9) for drawn in draws]
+        return [
+            PolylineWalk(line, dropped)
+            for line in model.tracer(z, similar.basis64, torch.tensor(reach, dtype=torch.float64))
+        ]
+    refuse_quadrature_along_several(centres, similar.rank)
+    return [ShellsWalk(shells, dropped) for shells in shells_of(model.reducer, z, similar.basis64, centres.sigma)]
+
+
+def refuse_quadrature_along_several(centres: CentreSmoothing, directions: int) -> None:
+    if centres.quadrature and directions > 1:
+        raise UserError(
+            f"Quadrature works along one direction, and there are {directions}.", hint="Set certify.quadrature = false."
+        )
+
+
+def refuse_own_directions(similar: SimilaritySet) -> None:
+    """A smoothed certificate compares the noise at z with that at z′, which must have the same law."""
+    if not similar.is_shared:
+        raise UserError(
+            "Everybody has directions of their own, for which smoothed certificates are void.",
+            hint="Choose exact-joint or exact-modular.",
+        )

@@ -1,0 +1,57 @@
+"""Refusing, before any work, what a recipe asks of a dataset that cannot be done."""
+
+import numpy as np
+
+from lassi.base.errors import UserError
+from lassi.certify.method import Shape
+from lassi.certify.methods import method_named
+from lassi.data.factors import FactorDataset
+from lassi.recipe.tables import ExperimentTable
+from lassi.run.run import SCENES, Run
+from lassi.similarity.registry import kind_named
+
+
+def refuse_impossible(run: Run) -> None:
+    """Refuse what the recipe asks of a dataset that has no such thing."""
+    data = run.recipe.data
+    for split in ("train", "valid", "test", data.learn_from, *data.at_most):
+        run.dataset.people(split)
+    if data.scenes and not isinstance(run.dataset, FactorDataset):
+        raise UserError(
+            f"The recipe asks for {data.scenes} scenes, but truly similar people of {data.name} are not known.",
+            hint="Leave out data.scenes.",
+        )
+    for experiment in run.recipe.experiment:
+        kind = kind_named(experiment.directions)
+        for attribute in {name for sensitive in experiment.sensitive for name in sensitive}:
+            target = experiment.target if kind.needs_target else None
+            kind.refuse_unfit(run.dataset.attribute(attribute), target)
+            _refuse_one_class(run, attribute, "train")
+        for task in (experiment.target, *experiment.predicts):
+            _refuse_one_class(run, task, data.learn_from)
+        _refuse_infeasible(run, experiment)
+
+
+def _refuse_infeasible(run: Run, experiment: ExperimentTable) -> None:
+    """Refuse certificates that no number of these draws could give, before days are spent on models."""
+    most = max(len(run.people(group)) for group in ("test", *([SCENES] if run.has_truth else [])))
+    settings, recipe = run.recipe.certification(experiment).shared_by(most), run.recipe
+    kind = kind_named(experiment.directions)
+    noises = [sigma for method in experiment.compared.values() for sigma in method.sigmas]
+    for sensitive in experiment.sensitive:
+        vectors = sum(kind.num_vectors(len(run.dataset.attribute(name).values)) for name in sensitive)
+        shape = Shape(experiment.radius, vectors, recipe.representation.widths[-1], not recipe.classifier.hidden)
+        for name in settings.methods:
+            method = method_named(name)
+            for sigma in noises:
+                method.refuse_infeasible(method.plan(settings, experiment.radius, sigma), shape)
+
+
+def _refuse_one_class(run: Run, attribute: str, group: str) -> None:
+    labels = run.labels(attribute, group)
+    if len(np.unique(labels)) < 2:
+        value = run.dataset.attribute(attribute).values[labels[0]]
+        raise UserError(
+            f"All {len(labels):,} people of '{group}' have the same {attribute}: {value}.",
+            hint="Choose an attribute that varies.",
+        )

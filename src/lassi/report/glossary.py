@@ -1,0 +1,90 @@
+"""What the words on the page mean, for a reader who does not know the method.
+
+What methods, kinds of directions and training methods mean is written where they are defined; ``docs/glossary.md`` is
+made from the same entries.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lassi.certify.methods import METHODS
+from lassi.report.records import Document
+from lassi.representation.methods import TRAINING_METHODS
+from lassi.similarity.registry import KINDS
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A word and what it means."""
+
+    word: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """Words of one kind."""
+
+    title: str
+    entries: list[Entry]
+
+
+OUTCOMES = [
+    Entry("certified", "It is proven that everybody similar to this person gets the same answer."),
+    Entry("refuted", "A counterexample was found: somebody similar to this person gets a different answer."),
+    Entry("not certified", "There is an answer, but the proof did not succeed. That says nothing either way."),
+    Entry("abstained", "The smoothed model is not sure enough to answer. This counts as not certified, and as wrong."),
+    Entry("undecided", "Neither proven nor refuted within the budget. This counts as not certified."),
+]
+TERMS = [
+    Entry("person", "One picture. Where pictures show rendered objects, a person is such a picture."),
+    Entry("unit", "One independent draw: a scene or an identity. Several pictures of one person are one unit."),
+    Entry("similar", "Two people are similar if they differ only in the sensitive attributes, by at most ε."),
+    Entry("sensitive attribute", "What must not matter for the answer: skin tone, age, hair colour, orientation."),
+    Entry("direction", "A step in the generative model's latent space that changes an attribute."),
+    Entry("ε", "How far along the directions people may differ and still count as similar; 1 is one whole step."),
+    Entry("counterexample", "A similar person who gets a different answer, confirmed by the model itself."),
+    Entry(
+        "truly similar",
+        "People known to differ only in the sensitive attribute, generative model or not.",
+    ),
+    Entry("coverage", "How much of the difference between truly similar people lies within “similar”."),
+    Entry("budget", "How long the exact search may take for one person, in boxes."),
+    Entry("margin", "The lead of the original answer. Below 0 the answer has changed."),
+    Entry("accuracy", "The share of people who get the right answer; an abstention counts as wrong."),
+]
+
+
+def training_entries(names: Iterable[str]) -> list[Entry]:
+    return [Entry(name, TRAINING_METHODS[name].meaning) for name in names]
+
+
+def certificate_entries(names: Iterable[str]) -> list[Entry]:
+    return [Entry(METHODS[name].title, METHODS[name].meaning) for name in names]
+
+
+def kind_entries(names: Iterable[str]) -> list[Entry]:
+    return [Entry(name, KINDS[name].meaning) for name in names]
+
+
+def glossary(document: Document) -> list[Section]:
+    """The words that a page uses."""
+    questions = document.questions
+    models = dict.fromkeys(model.method for question in questions for model in question.models)
+    certificates = dict.fromkeys(name for question in questions for name in question.certificates)
+    return _sections(models, certificates, dict.fromkeys(question.question.kind for question in questions))
+
+
+def whole_glossary() -> list[Section]:
+    """All words that any page may use."""
+    return _sections(TRAINING_METHODS, METHODS, KINDS)
+
+
+def _sections(models: Iterable[str], certificates: Iterable[str], kinds: Iterable[str]) -> list[Section]:
+    return [
+        Section("Terms", TERMS),
+        Section("Models", training_entries(models)),
+        Section("Certificates", certificate_entries(certificates)),
+        Section("Outcomes", OUTCOMES),
+        Section("Kinds of directions", kind_entries(kinds)),
+    ]

@@ -1,0 +1,50 @@
+"""Writing the report of a run: its document, drawn as a page."""
+
+from pathlib import Path
+
+from lassi.base.errors import UserError
+from lassi.base.files import write_whole
+from lassi.base.progress import SILENT, Progress
+from lassi.report.document import document_of
+from lassi.report.page import render
+from lassi.results.records import Results
+from lassi.results.store import read_results
+from lassi.run.folder import PAGE
+from lassi.run.run import Run
+
+
+def write_report(folder: Path | str, out: Path | str | None = None, *, progress: Progress = SILENT) -> Path:
+    """Write the page of a finished run; returns where it is, ``report.html`` in the run unless given."""
+    run = Run.open(folder)
+    if not is_reported(run):
+        raise UserError(
+            "The recipe of this run asks for no certificates, so there is nothing to report.",
+            hint="Add an experiment, or a method of certification.",
+        )
+    return report_of(run, read_results(run.folder), None if out is None else Path(out), progress=progress)
+
+
+def is_reported(run: Run) -> bool:
+    """Whether there is anything to report: every experiment has certificates."""
+    return bool(run.cells) and all(run.recipe.certification(cell.experiment).methods for cell in run.cells)
+
+
+def report_of(run: Run, results: Results, out: Path | None = None, *, progress: Progress = SILENT) -> Path:
+    """Write the page of a run with these results."""
+    refuse_unfinished(run, results)
+    page = render(document_of(run, results, progress=progress))
+    path = out or run.folder / PAGE
+    write_whole(path, page.encode())
+    return path
+
+
+def refuse_unfinished(run: Run, results: Results) -> None:
+    """Refuse a run whose results lack a certificate that the recipe asks for."""
+    for cell, found in zip(run.cells, results.cells, strict=True):
+        missing = set(run.recipe.certification(cell.experiment).methods) - set(found.certificates)
+        if missing:
+            raise UserError(
+                f"The run in '{run.folder}' does not have all its certificates yet ({cell.name}, "
+                f"{', '.join(sorted(missing))}).",
+                hint=f"Run: {run.command}",
+            )

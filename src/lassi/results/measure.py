@@ -1,0 +1,211 @@
+"""Measuring what a run made: every model, its certificates, its directions, the baselines."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from lassi.base.progress import SILENT, Progress
+from lassi.base.streams import Stream
+from lassi.certify.shares import Interval, share_by_unit
+from lassi.consumer.classifier import Classifier, Represented, evaluate
+from lassi.consumer.fairness import fair_on_points
+from lassi.consumer.scores import score
+from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION
+from lassi.recipe.cells import Cell
+from lassi.recipe.tables import ExperimentTable
+from lassi.representation.network import Representation
+from lassi.results.counting import counted, end_point_counts, scene_counts
+from lassi.results.records import (
+    BaselineResult,
+    BaselineScores,
+    CellResult,
+    DirectionsResult,
+    MethodResult,
+    PlainTruth,
+    Results,
+    TruthResult,
+)
+from lassi.results.truth import measure_truth
+from lassi.run.auditor import Auditor
+from lassi.run.end_points import load_end_points
+from lassi.run.run import SCENES, Run
+from lassi.similarity.sets import SimilaritySet
+
+DRAWS = 50  # similar people, for the mean distance
+GRIDS_UP_TO = 3  # directions; beyond, end points are tried
+
+
+def measure_run(run: Run, *, certified: bool, progress: Progress = SILENT) -> Results:
+    """Everything that is known about the models of a run.
+
+    Args:
+        certified: whether they have been certified.
+    """
+    cells = []
+    with progress.task("judging", len(run.cells), "models") as task:
+        for cell in run.cells:
+            cells.append(measure_cell(run, cell, certified=certified))
+            task.advance()
+    baselines = [
+        result
+        for experiment in run.recipe.experiment
+        for kind in experiment.baselines
+        for result in measure_baselines(run, experiment, kind, progress=progress)
+    ]
+    return Results(measure_directions(run), measure_truths(run, progress=progress), cells, baselines)
+
+
+def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
+    """How good a model is, how close it maps similar people, and what its certificates say."""
+    model, r = run.load_classifier(cell), run.load_representation(cell.representation)
+    similar, z = run.load_similarity(cell.experiment, cell.sensitive), run.z("test")
+    valid, test = (
+        evaluate(model, Represented(run.represented(cell.representation, split), _labels(run, cell, split)))
+        for split in ("valid", "test")
+    )
+    return CellResult(
+        cell.question,
+        cell.model,
+        cell.seed,
+        valid,
+        test,
+        len(np.unique(run.units("test"))),
+        _accuracy(run, cell, model),
+        mean_distance(r, z, similar, stream=Stream(cell.seed, "results/distance")),
+        share_equal(r, model, z, similar),
+        _plain_truth(run, cell, model) if run.has_truth else None,
+        _certificates(run, cell) if certified else {},
+    )
+
+
+def _labels(run: Run, cell: Cell, group: str) -> Tensor:
+    return torch.from_numpy(run.labels(cell.task, group))
+
+
+def _accuracy(run: Run, cell: Cell, model: Classifier) -> Interval:
+    right = model.predict(run.represented(cell.representation, "test")) == _labels(run, cell, "test")
+    return share_by_unit(right.numpy(), run.units("test"), seed=run.seed)
+
+
+def _plain_truth(run: Run, cell: Cell, model: Classifier) -> PlainTruth:
+    predicted = model.predict(run.represented(cell.representation, SCENES)).view(-1, NUM_ORIENTATIONS)
+    right = predicted == _labels(run, cell, SCENES).view(-1, NUM_ORIENTATIONS)
+    unfair = (predicted != predicted[:, :1]).any(1)
+    return PlainTruth(len(predicted), int(unfair.sum()), right.double().mean().item())
+
+
+def _certificates(run: Run, cell: Cell) -> dict[str, MethodResult]:
+    """What the certificates of a cell say, by method; the first is also compared with the truth, where it is known."""
+    auditor = Auditor.of(run, cell)
+    labels, units = run.labels(cell.task, "test"), run.units("test")
+    people, found = auditor.people("test"), dict[str, MethodResult]()
+    for method in auditor.settings.methods:
+        certificates = auditor.certificates(method, "test")
+        result = counted(certificates, labels, units, seed=run.seed)
+        answers = load_end_points(auditor, method)
+        ends = None if answers is None else end_point_counts(certificates, answers, units, seed=run.seed)
+        seconds = auditor.file(auditor.certifier(method, people)).seconds_per_person
+        found[method] = replace(result, seconds_per_person=seconds, end_points=ends)
+    if run.has_truth and found:
+        first = auditor.settings.methods[0]
+        found[first] = replace(found[first], truth=scene_counts(auditor.certificates(first, SCENES)))
+    return found
+
+
+@torch.no_grad()
+def mean_distance(r: Representation, z: Tensor, similar: SimilaritySet, *, stream: Stream) -> float:
+    """The mean of ‖R(z) − R(z′)‖ over people and similar people z′ drawn uniformly."""
+    total = 0.0
+    for start in range(0, len(z), 100):
+        along = r.along(z[start : start + 100], similar.basis)
+        people = len(along.c)
+        t = similar.uniform(people, DRAWS, stream=stream.at(start))
+        here = along(torch.zeros(people, 1, similar.rank))
+        total += (along(t) - here).norm(dim=2).double().mean(1).sum().item()
+    return total / len(z)
+
+
+def share_equal(r: Representation, model: Classifier, z: Tensor, similar: SimilaritySet) -> float:
+    """The share of people who get the same class at all end points of their similarity set as at its centre."""
+    equal, points = 0, torch.cat([torch.zeros(1, similar.num_directions), similar.end_points()])
+    for part in torch.split(z, 100):
+        along = r.along(part, similar.directions)
+        there = along(points.expand(len(part), -1, -1))  # (B, 1 + 2n, k)
+        classes = model.predict(there.flatten(0, 1)).view(len(part), -1)
+        equal += int((classes == classes[:, :1]).all(1).sum())
+    return equal / len(z)
+
+
+def measure_directions(run: Run) -> list[DirectionsResult]:
+    """What a regulator must know about each direction that the recipe uses, once each."""
+    found: dict[str, DirectionsResult] = {}
+    for experiment in run.recipe.experiment:
+        for sensitive in experiment.sensitive:
+            for made in run.load_all_directions(experiment, tuple(sensitive)):
+                assert made.figures is not None, "it was computed here"
+                found[made.content] = DirectionsResult(made.attribute, made.kind, made.vectors.shape[1], made.figures)
+    return list(found.values())
+
+
+def measure_truths(run: Run, *, progress: Progress = SILENT) -> list[TruthResult]:
+    """How true the similarity sets of the orientation are, where the scenes are known."""
+    if not run.has_truth:
+        return []
+    asked = {
+        (experiment.directions, experiment.radius): experiment
+        for experiment in run.recipe.experiment
+        if [ORIENTATION] in experiment.sensitive
+    }
+    return [
+        measure_truth(run, directions, radius, progress=progress)
+        for (_, radius), experiment in asked.items()
+        for directions in run.load_all_directions(experiment, (ORIENTATION,))
+    ]
+
+
+def measure_baselines(
+    run: Run, experiment: ExperimentTable, kind: str, *, progress: Progress = SILENT
+) -> list[BaselineResult]:
+    """Scores of a baseline of each seed on D(z) or z, and its fairness on the grids of the sensitive sets."""
+    task, seeds = experiment.target, run.recipe.run.seeds
+    models = [run.load_baseline(kind, task, seed) for seed in seeds]
+    classify = _classify(models, run.glow.decode if kind == "resnet" else None)
+    valid, test = (_baseline_scores(run, experiment, classify, split, progress) for split in ("valid", "test"))
+    return [
+        BaselineResult(kind, task, seed, of_valid, of_test)
+        for seed, of_valid, of_test in zip(seeds, valid, test, strict=True)
+    ]
+
+
+def _baseline_scores(
+    run: Run, experiment: ExperimentTable, classify: Callable[[Tensor], Tensor], split: str, progress: Progress
+) -> list[BaselineScores]:
+    """The scores of each seed's model on a split."""
+    z, task = run.z(split), experiment.target
+    predicted = torch.cat([classify(part) for part in torch.split(z, 250)])  # (people, seeds)
+    fair: dict[str, Tensor] = {}
+    for sensitive in experiment.sensitive:
+        similar = run.load_similarity(experiment, tuple(sensitive))
+        points = similar.grid() if similar.num_directions <= GRIDS_UP_TO else similar.end_points()
+        fair[" + ".join(sensitive)] = fair_on_points(classify, z, similar, points, progress=progress).double().mean(0)
+    return [
+        BaselineScores(
+            score(predicted[:, n].numpy(), run.labels(task, split), run.num_classes(task)),
+            {name: share[n].item() for name, share in fair.items()},
+        )
+        for n in range(predicted.shape[1])
+    ]
+
+
+def _classify(models: Sequence[nn.Module], decode: Callable[[Tensor], Tensor] | None) -> Callable[[Tensor], Tensor]:
+    """Latents ``(B, q)`` to the class by each model, ``(B, M)``; decoded once for all."""
+
+    @torch.no_grad()
+    def classify(z: Tensor) -> Tensor:
+        x = decode(z) if decode else z
+        return torch.stack([model(x).argmax(1) for model in models], 1)
+
+    return classify

@@ -1,0 +1,168 @@
+"""What came out of a run, as typed records; ``results.json`` is their serialisation."""
+
+from dataclasses import dataclass, field
+
+from lassi.certify.shares import CertifiedShare, Interval
+from lassi.consumer.scores import Scores
+from lassi.recipe.cells import ModelSpec, Question
+from lassi.similarity.judging import DirectionFigures
+from lassi.similarity.truth import Coverage, Estimate
+
+FORMAT = 2  # of results.json; raise it whenever a record changes
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """How many people's certificates ended how; they add up to everybody."""
+
+    certified: int
+    not_certified: int
+    counterexample: int
+    abstained: int
+    undecided: int
+
+
+@dataclass(frozen=True)
+class EndPoints:
+    """Whether the smoothed model answers the same at the ends of S(x).
+
+    Args:
+        equal: the share of units for whom it does; an abstention is another answer.
+        certified_but_different: people who are certified although it does not: the paper's own check.
+        certified_but_another_class: those of them who get another class there, not just an abstention.
+    """
+
+    equal: Interval
+    certified_but_different: int
+    certified_but_another_class: int
+
+
+@dataclass(frozen=True)
+class SceneCounts:
+    """Scenes of which all truly similar people are known.
+
+    Args:
+        unfair: scenes whose people do not all get the same answer; an abstention is an answer of its own.
+        certified_but_unfair: unfair ones in which somebody is certified, counted strictly.
+    """
+
+    scenes: int
+    unfair: int
+    unfair_share: Interval
+    certified_but_unfair: int
+    certified_but_unfair_share: Interval
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """The certificates of one model by one method.
+
+    Args:
+        people: pictures that were judged.
+        outcomes: of all of them.
+        share: certified, one picture per unit, with its interval and the bound for the population.
+        alpha: P(certified and wrong) is at most this for each.
+        accuracy: of the model that is certified; an abstention is wrong, as in the paper.
+        certified_and_correct: people.
+        mean_centre_radius: of d_cs, where the method has one.
+    """
+
+    people: int
+    outcomes: Outcomes
+    share: CertifiedShare
+    alpha: float
+    accuracy: float
+    certified_and_correct: int
+    mean_centre_radius: float | None = None
+    seconds_per_person: float | None = None
+    end_points: EndPoints | None = None
+    truth: SceneCounts | None = None
+
+
+@dataclass(frozen=True)
+class PlainTruth:
+    """The plain model on scenes of which all truly similar people are known."""
+
+    scenes: int
+    unfair_scenes: int
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """Everything known about one model, for one question, trained with one seed.
+
+    Args:
+        valid, test: scores of the plain model.
+        units: among the test people.
+        accuracy: of the plain model on the test people, one picture per unit.
+        distance: mean ‖R(z) − R(z′)‖ over test people and random similar people.
+        end_points_equal: share of test people whom the plain model answers the same at all ends of S(x).
+    """
+
+    question: Question
+    model: ModelSpec
+    seed: int
+    valid: Scores
+    test: Scores
+    units: int
+    accuracy: Interval
+    distance: float
+    end_points_equal: float
+    truth: PlainTruth | None = None
+    certificates: dict[str, MethodResult] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DirectionsResult:
+    """The directions of an attribute."""
+
+    attribute: str
+    kind: str
+    vectors: int
+    figures: DirectionFigures
+
+
+@dataclass(frozen=True)
+class TruthResult:
+    """How much of the difference between truly similar people the similarity sets reach.
+
+    Args:
+        step_error: of a step along the right direction, relative to staying; in pixels for comparison.
+    """
+
+    kind: str
+    radius: float
+    coverage: Coverage
+    step_error: Estimate
+    step_error_pixels: Estimate
+
+
+@dataclass(frozen=True)
+class BaselineScores:
+    """Scores of a baseline, and the share of people it treats alike on a grid of similar people, by sensitive set."""
+
+    scores: Scores
+    fair_on_points: dict[str, float]
+
+
+@dataclass(frozen=True)
+class BaselineResult:
+    """A baseline that nobody certifies."""
+
+    baseline: str
+    target: str
+    seed: int
+    valid: BaselineScores
+    test: BaselineScores
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that a run found out."""
+
+    directions: list[DirectionsResult]
+    truth: list[TruthResult]
+    cells: list[CellResult]
+    baselines: list[BaselineResult]
+    format: int = FORMAT

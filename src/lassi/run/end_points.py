@@ -1,0 +1,82 @@
+"""The smoothed model at the end points of everybody's similarity set: the paper's own check of its certificates."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lassi.base.artefact import digest
+from lassi.base.errors import UserError
+from lassi.base.files import write_whole
+from lassi.base.progress import SILENT, Progress
+from lassi.certify.method import People, SmoothedMethod
+from lassi.certify.methods import method_named
+from lassi.certify.people import on_all_cores
+from lassi.run.auditor import Auditor
+
+UP_TO = 3  # directions
+
+
+@dataclass(frozen=True)
+class EndPointAnswers:
+    """What the smoothed model answers at the end points ±ε of each direction, for each person.
+
+    Args:
+        equal: whether all answers are the person's own; an abstention is not.
+        another: whether one of them is another class.
+    """
+
+    equal: list[bool]
+    another: list[bool]
+
+
+def has_end_points(auditor: Auditor, method: str) -> bool:
+    """Whether a method's model is run at the end points."""
+    chosen = method_named(method)
+    is_checked = isinstance(chosen, SmoothedMethod) and chosen.checks_end_points
+    return is_checked and auditor.similar.num_directions <= UP_TO
+
+
+def make_end_points(auditor: Auditor, method: str, *, progress: Progress = SILENT) -> None:
+    """Run the smoothed model at everybody's end points, unless that was done; kept next to the certificates."""
+    if not has_end_points(auditor, method):
+        return
+    path = _path(auditor, method)
+    if not path.is_file():
+        write_whole(path, json.dumps(asdict(_answers(auditor, method, progress))).encode())
+
+
+def load_end_points(auditor: Auditor, method: str) -> EndPointAnswers | None:
+    """The answers that were kept; None where a method has none."""
+    if not has_end_points(auditor, method):
+        return None
+    path = _path(auditor, method)
+    if not path.is_file():
+        raise UserError(f"'{path.name}' has not been made yet.", hint=f"Run: {auditor.run.command}")
+    return EndPointAnswers(**json.loads(path.read_bytes()))
+
+
+def _path(auditor: Auditor, method: str) -> Path:
+    """By a hash of the certificates that it is about."""
+    certificates = auditor.certificates(method, "test")
+    of = digest([certificate.line() for certificate in certificates])[:8]
+    return auditor.file(auditor.certifier(method, auditor.people("test"))).path.with_suffix(f".{of}.ends")
+
+
+def _answers(auditor: Auditor, method: str, progress: Progress) -> EndPointAnswers:
+    certificates, people = auditor.certificates(method, "test"), auditor.people("test")
+    certifier, ends = auditor.certifier(method, people), auditor.similar.end_points()
+
+    def answers(rows: range) -> list[set[int | None]]:
+        """What the people of a chunk are answered, at the centre and at all end points."""
+        some = people.at(rows)
+        seen: list[set[int | None]] = [{certificates[row].predicted} for row in rows]
+        for number, moved in enumerate(auditor.similar.move_along(some.z, ends).unbind(1)):
+            there = certifier.predict(People(moved, some.numbers), place=f"end {number}")
+            seen = [own | {label} for own, label in zip(seen, there, strict=True)]
+        return seen
+
+    what = f"checking end points ({method})"
+    found = [own for part in on_all_cores(answers, len(people), what=what, progress=progress) for own in part]
+    return EndPointAnswers(
+        [len(own) == 1 and None not in own for own in found], [len(own - {None}) > 1 for own in found]
+    )

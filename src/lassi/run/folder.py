@@ -1,0 +1,150 @@
+"""What lies where in a run's folder, and what made it: one stage for each thing that a recipe makes.
+
+A stage is built from what was made before, which is loaded and must be there; :mod:`lassi.run.makers` makes them in
+order, :class:`lassi.run.run.Run` loads them.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from lassi.base.errors import UserError
+from lassi.consumer.baselines import BaselineShape, BaselineStage, Examples
+from lassi.consumer.classifier import ClassifierShape, ClassifierStage, Represented
+from lassi.consumer.classifier import Lessons as ClassifierLessons
+from lassi.data.dataset import Integers
+from lassi.data.preprocess import quantise
+from lassi.flow.latents import Encoder, LatentsStage
+from lassi.flow.train import FlowStage
+from lassi.recipe.cells import Cell, RepresentationCell, named
+from lassi.representation.train import Lessons, RepresentationStage
+from lassi.similarity.directions import DirectionsStage
+from lassi.similarity.registry import kind_named
+
+if TYPE_CHECKING:
+    from lassi.run.run import Run
+
+FLOW, FLOW_CHECK, LATENTS, DIRECTIONS = "flow", "flow-check", "latents", "directions"
+REPRESENTATIONS, CLASSIFIERS, BASELINES, CERTIFICATES = "representation", "classifier", "baseline", "certificates"
+RECIPE, RESULTS, PAGE = "recipe.json", "results.json", "report.html"
+
+
+def flow_stage(run: "Run") -> FlowStage:
+    """The flow, where it is trained here."""
+    training = run.recipe.flow.train
+    assert training is not None, "a flow of published weights is imported, not trained"
+    return FlowStage(run.folder / FLOW, run.dataset, run.recipe.glow_settings(), training, run.seed)
+
+
+def latents_stage(run: "Run", group: str) -> LatentsStage:
+    """The latents of a group of people."""
+    encoder = Encoder(run.encode, run.load_flow().content, run.glow.latent_dim)
+    return LatentsStage(run.dataset, run.people(group), encoder, run.folder / LATENTS / group)
+
+
+def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) -> DirectionsStage:
+    """The directions of an attribute; the target matters for the kinds that keep clear of it."""
+    chosen = kind_named(kind)
+    target = target if chosen.needs_target else None
+    classify = None
+    if chosen.needs_classifier and target is not None:
+        classify = nn.Sequential(run.load_baseline("resnet", target, run.seed), nn.Softmax(1), _Last())
+    return DirectionsStage(
+        run.folder / DIRECTIONS / named(attribute, kind, settings={"target": target}),
+        attribute,
+        run.load_latents("train"),
+        run.load_latents("valid"),
+        kind,
+        target,
+        run.glow.decode,
+        classify,
+        run.seed,
+    )
+
+
+def representation_stage(run: "Run", cell: RepresentationCell) -> RepresentationStage:
+    """A representation."""
+    experiment, target = cell.experiment, cell.experiment.target
+    train, valid = run.load_latents(run.recipe.data.learn_from), run.load_latents("valid")
+    parents = {
+        "flow": run.load_flow().content,
+        "train": train.artefact.content,
+        "valid": valid.artefact.content,
+    }
+    for directions in run.load_all_directions(experiment, cell.sensitive):
+        parents[f"directions of {directions.attribute}"] = directions.content
+    similar = run.load_similarity(experiment, cell.sensitive) if cell.sensitive else None
+    return RepresentationStage(
+        run.folder / REPRESENTATIONS / cell.folder,
+        Lessons(train.labelled(target), valid.labelled(target), run.num_classes(target), similar),
+        run.recipe.representation.training(cell.method.objective(), experiment.epochs, experiment.batch),
+        parents,
+        cell.seed,
+    )
+
+
+def classifier_stage(run: "Run", cell: Cell) -> ClassifierStage:
+    """A classifier on a representation."""
+    learn_from = run.recipe.data.learn_from
+
+    def lessons() -> ClassifierLessons:
+        return ClassifierLessons(*(_represented(run, cell, group) for group in (learn_from, "valid")))
+
+    return ClassifierStage(
+        run.folder / CLASSIFIERS / cell.classifier_folder,
+        ClassifierShape(run.recipe.representation.widths[-1], run.num_classes(cell.task)),
+        run.labels(cell.task, learn_from),
+        lessons,
+        run.recipe.classifier.training(cell.sigma_rs),
+        {"representation": run.representation_artefact(cell.representation).content},
+        cell.seed,
+    )
+
+
+def _represented(run: "Run", cell: Cell, group: str) -> Represented:
+    return Represented(run.represented(cell.representation, group), torch.from_numpy(run.labels(cell.task, group)))
+
+
+def baseline_stage(run: "Run", kind: str, task: str, seed: int) -> BaselineStage:
+    """A baseline of pictures or latents."""
+    groups = (run.recipe.data.learn_from, "valid")
+    train, valid = (_examples(run, kind, task, group) for group in groups)
+    return BaselineStage(
+        run.folder / BASELINES / named(kind, task, f"seed{seed}", settings={"task": task}),
+        BaselineShape(kind, run.num_classes(task), run.glow.latent_dim),
+        train,
+        valid,
+        run.recipe.baselines.training(),
+        {group: run.load_latents(group).artefact.content for group in groups},
+        seed,
+    )
+
+
+def _examples(run: "Run", kind: str, task: str, group: str) -> Examples:
+    """What a baseline learns from: pictures as the flow sees them, or latents."""
+    people = run.people(group)
+
+    def pictures(rows: Integers) -> Tensor:
+        return quantise(torch.from_numpy(run.dataset.images(people[rows])))
+
+    def z(rows: Integers) -> Tensor:
+        return torch.from_numpy(np.array(run.load_latents(group).z[rows]))
+
+    return Examples(pictures if kind == "resnet" else z, run.labels(task, group))
+
+
+class _Last(nn.Module):
+    """The last column: the probability of the positives."""
+
+    def forward(self, p: Tensor) -> Tensor:
+        return p[:, -1]
+
+
+def existing_run(folder: Path) -> Path:
+    """The folder itself, if it holds a run."""
+    if not (folder / RECIPE).is_file():
+        raise UserError(f"'{folder}' is not a run: it has no '{RECIPE}'.", hint="Check the path.")
+    return folder

@@ -1,0 +1,109 @@
+"""The makers of a run's stages: each makes one thing, out of what was made before, unless it is there already."""
+
+from pathlib import Path
+
+from torch import Tensor
+
+from lassi.base.artefact import Artefact
+from lassi.base.compute import Compute
+from lassi.base.errors import UserError
+from lassi.base.files import write_whole
+from lassi.flow.check import checked, samples_to_check, pictures_to_check
+from lassi.flow.glow import Glow
+from lassi.flow.imported import read_glow
+from lassi.flow.latents import Latents
+from lassi.flow.store import save_glow
+from lassi.recipe.cells import Cell, RepresentationCell
+from lassi.recipe.tables import ExperimentTable
+from lassi.run import folder as places
+from lassi.run.auditor import Auditor
+from lassi.run.end_points import make_end_points
+from lassi.run.run import SCENES, Run
+from lassi.similarity.directions import Directions
+
+
+def keep_recipe(run: Run) -> None:
+    """Write the recipe into the run's folder."""
+    write_whole(run.folder / places.RECIPE, run.recipe.model_dump_json(indent=1).encode())
+
+
+def make_flow(run: Run, compute: Compute) -> Artefact:
+    """Train the flow, or import the published weights that the recipe names."""
+    if run.recipe.flow.source is not None:
+        return _import_flow(run, Path(run.recipe.flow.source).expanduser())
+    return places.flow_stage(run).make(compute)
+
+
+def _import_flow(run: Run, source: Path) -> Artefact:
+    glow, asked = read_glow(source, run.recipe.data.size), run.recipe.glow_settings()
+    found = glow.settings
+    if (found.levels, found.flows, found.hidden) != (asked.levels, asked.flows, asked.hidden):
+        raise UserError(
+            f"{source.name} holds a flow of {found.levels} levels × {found.flows}, {found.hidden} channels; the recipe "
+            f"asks for {asked.levels} × {asked.flows}, {asked.hidden}.",
+            hint="Correct the recipe's [flow], or give another file.",
+        )
+    return save_glow(glow, run.folder / places.FLOW)
+
+
+def check_flow(run: Run, compute: Compute) -> Artefact:
+    """Judge the flow, and refuse one that is not invertible."""
+    folder = run.folder / places.FLOW_CHECK
+    pictures = pictures_to_check(run.dataset)
+    check, report = checked(run.load_flow(), run.glow, pictures, None, folder, progress=compute.progress)
+    if not check.is_good:
+        raise UserError(
+            f"The flow in '{run.folder / places.FLOW}' is not invertible to rounding error, so no certificate would "
+            "hold.",
+            hint="Train it again with a lower learning rate.",
+        )
+    return report
+
+
+def make_latents(run: Run, group: str, compute: Compute) -> Latents:
+    """Encode a group of people."""
+    return places.latents_stage(run, group).make(compute)
+
+
+def make_directions(run: Run, attribute: str, kind: str, target: str | None, compute: Compute) -> Directions:
+    """Compute the directions of an attribute."""
+    return places.directions_stage(run, attribute, kind, target).make(compute)
+
+
+def make_all_directions(run: Run, experiment: ExperimentTable, compute: Compute) -> None:
+    """Compute the directions of all sensitive attributes of an experiment."""
+    for attribute in dict.fromkeys(name for sensitive in experiment.sensitive for name in sensitive):
+        make_directions(run, attribute, experiment.directions, experiment.target, compute)
+
+
+def make_representation(run: Run, cell: RepresentationCell, compute: Compute) -> Artefact:
+    """Train a representation."""
+    return places.representation_stage(run, cell).make(compute.of(cell.title))
+
+
+def make_classifier(run: Run, cell: Cell, compute: Compute) -> Artefact:
+    """Train a classifier on a representation."""
+    return places.classifier_stage(run, cell).make(compute.of(cell.representation.title))
+
+
+def make_baseline(run: Run, kind: str, task: str, seed: int, compute: Compute) -> Artefact:
+    """Train a baseline."""
+    return places.baseline_stage(run, kind, task, seed).make(compute.of(f"{kind} ({task})"))
+
+
+def make_certificates(run: Run, cell: Cell, compute: Compute) -> None:
+    """Certify the test people by all methods of the recipe, and the scenes whose truth is known by the first."""
+    auditor = Auditor.of(run, cell)
+    people, progress = auditor.people("test"), compute.of(cell.title).progress
+    for method in auditor.settings.methods:
+        auditor.certify(method, people, progress=progress)
+        make_end_points(auditor, method, progress=progress)
+    if run.has_truth and auditor.settings.methods:
+        auditor.certify(auditor.settings.methods[0], auditor.people(SCENES), progress=progress)
+
+
+def pictures_of(folder: Path, glow: Glow, count: int) -> Tensor:
+    """Pictures to judge a flow by: of the run's data, or, for a flow that was imported, drawn from itself."""
+    if (folder / places.RECIPE).is_file():
+        return pictures_to_check(Run.open(folder).dataset, count)
+    return samples_to_check(glow, count)

@@ -1,0 +1,57 @@
+"""The certificate of one picture from anywhere, and the row of people similar to it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from lassi.base.artefact import digest
+from lassi.certify.certificate import Certificate
+from lassi.certify.method import People
+from lassi.data.decode import decode
+from lassi.data.preprocess import to_uint8
+from lassi.data.sheet import contact_sheet
+from lassi.run.auditor import Auditor
+
+COLUMNS, MOST_ROWS = 9, 3
+FROM_ELSEWHERE = -1  # the number of a person who is in no dataset
+
+
+@dataclass(frozen=True, eq=False)
+class PictureAudit:
+    """A certificate, and a sheet of similar pictures with the class of each."""
+
+    certificate: Certificate
+    sheet: Image.Image
+
+
+def certify_picture(auditor: Auditor, path: Path, method: str) -> PictureAudit:
+    """Certify the picture in a file."""
+    run = auditor.run
+    z = torch.from_numpy(run.encode(decode(path, run.dataset.size)[None]))
+    people = People(z, [FROM_ELSEWHERE])
+    certifier = auditor.certifier(method, people)
+    certifier.refuse_infeasible()
+    (found,) = certifier(people)
+    found = found.about(auditor.depends_on(certifier) | {"picture": digest(z[0].tolist())})
+    return PictureAudit(found, _sheet(auditor, z, f"{path.name}: {found.outcome.label}"))
+
+
+@torch.no_grad()
+def _sheet(auditor: Auditor, z: Tensor, title: str) -> Image.Image:
+    """A row for each direction, at most three: similar pictures, and the class of each."""
+    run, similar, sensitive = auditor.run, auditor.similar, auditor.cell.sensitive
+    values = run.dataset.attribute(auditor.cell.task).values
+    t = torch.linspace(-similar.radius, similar.radius, COLUMNS)
+    rows, notes = [], []
+    for direction in similar.directions.T[:MOST_ROWS]:
+        points = z + t[:, None] * direction
+        rows.append(to_uint8(run.glow.decode(points)).numpy())
+        notes.append([values[label] for label in auditor.network.predict(points).tolist()])
+    columns = [f"{value:+.2f}" if value else "original" for value in t.tolist()]
+    is_named = similar.num_directions == len(sensitive)
+    names = [sensitive[row] if is_named else f"direction {row + 1}" for row in range(len(rows))]
+    return contact_sheet(np.stack(rows), rows=names, columns=columns, title=title, notes=notes)

@@ -1,0 +1,72 @@
+"""The plane between two classes, by logistic regression on latents."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from lassi.base.batches import Batches
+from lassi.base.compute import Compute
+from lassi.base.errors import UserError
+from lassi.base.progress import SILENT, Progress
+from lassi.base.streams import Stream
+from lassi.base.train import Wording, train
+from lassi.base.trained import epochs
+from lassi.data.dataset import Integers
+from lassi.flow.latents import Labelled
+
+CHUNK = 4096  # latents at a time
+EPOCHS, BATCH, RATE = 3, 512, 1e-3  # as in the paper's program
+
+
+class _Hyperplane:
+    """A logistic regression on latents, as the training loop wants it."""
+
+    batch = BATCH
+
+    def __init__(self, train_set: Labelled, valid_set: Labelled, stream: Stream) -> None:
+        self.model = nn.Linear(train_set.z.shape[1], 1)
+        nn.init.zeros_(self.model.weight)
+        nn.init.zeros_(self.model.bias)
+        self._train, self._valid = train_set, valid_set
+        self.batches = Batches(len(train_set.labels), BATCH, stream=stream)
+
+    def loss(self, step: int) -> Tensor:
+        return self._loss_of(self._train, self.batches(step))
+
+    def validate(self) -> float:
+        total, count = 0.0, len(self._valid.labels)
+        for start in range(0, count, CHUNK):
+            rows = np.arange(start, min(start + CHUNK, count))
+            total += len(rows) * self._loss_of(self._valid, rows).item()
+        return total / count
+
+    def _loss_of(self, data: Labelled, rows: Integers) -> Tensor:
+        z, labels = data.tensors(rows, like=self.model.weight)
+        return F.binary_cross_entropy_with_logits(self.model(z)[:, 0], labels.float())
+
+
+@dataclass(frozen=True)
+class Hyperplane:
+    """The plane normal · z + offset = 0 between two classes; the normal has length 1."""
+
+    normal: Tensor
+    offset: float
+
+
+def hyperplane(
+    train_set: Labelled, valid_set: Labelled, *, stream: Stream, what: str = "fitting", progress: Progress = SILENT
+) -> Hyperplane:
+    """The plane of a logistic regression: Adam, three epochs, the one with the best validation loss."""
+    if len(np.unique(train_set.labels)) < 2:
+        raise UserError("All people are of one class, so no plane separates them.", hint="Choose another attribute.")
+    trainee = _Hyperplane(train_set, valid_set, stream)
+    settings = epochs(EPOCHS, trainee.batches, RATE, "constant")
+    train(
+        trainee, settings, compute=Compute(torch.get_num_threads(), progress=progress), wording=Wording(what, "latents")
+    )
+    normal, offset = trainee.model.weight.detach()[0], trainee.model.bias.detach()[0]
+    length = normal.norm()
+    return Hyperplane(normal / length, (offset / length).item())

@@ -1,0 +1,1 @@
+"""The kinds of directions, one module each; see :mod:`lassi.similarity.kind`."""
