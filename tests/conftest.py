@@ -77,12 +77,9 @@ def tiny_recipe() -> Path:
 def tiny_run(tiny_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> "Run":
     """A run of every stage on a tiny world, made once a worker."""
     from lassi.pipeline.stages import run_recipe
-    from lassi.recipe.recipe import load_recipe
-    from lassi.run.run import Run
 
     folder = tmp_path_factory.mktemp("runs") / "tiny"
-    run_recipe(load_recipe(str(tiny_recipe)), folder, threads=1)
-    return Run.open(folder, threads=1)
+    return run_recipe(str(tiny_recipe), folder, compute=Compute(threads=1))
 
 
 @pytest.fixture

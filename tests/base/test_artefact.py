@@ -1,4 +1,4 @@
-"""An artefact is whole or absent, knows what it was made of, and notices damage."""
+"""An artefact is complete or absent, knows what it was made from, and detects damage."""
 
 import json
 import multiprocessing
@@ -41,7 +41,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     artefact.verify()
 
 
-def test_numpy_reads_the_rows_as_its_own(tmp_path: Path) -> None:
+def test_rows_are_written_as_numpy_writes_them(tmp_path: Path) -> None:
     write(tmp_path / "flow")
     np.save(tmp_path / "numpy.npy", np.repeat([[1, 1], [0, 0]], [2, 3], 0).astype(np.float32))
     assert (tmp_path / "flow/z.npy").read_bytes() == (tmp_path / "numpy.npy").read_bytes()
@@ -57,7 +57,7 @@ def test_numpy_reads_the_rows_as_its_own(tmp_path: Path) -> None:
         Identity("flow", 1, {"levels": 3}, {"data": "abc"}, seed=43),
     ],
 )
-def test_everything_it_is_made_of_changes_the_fingerprint(tmp_path: Path, other: Identity) -> None:
+def test_everything_it_is_made_from_changes_the_fingerprint(tmp_path: Path, other: Identity) -> None:
     write(tmp_path / "flow")
     assert find_artefact(tmp_path / "flow", IDENTITY) is not None
     assert find_artefact(tmp_path / "flow", other) is None
@@ -97,7 +97,7 @@ def test_too_few_rows_are_never_an_artefact(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_newer_one_takes_the_place(tmp_path: Path) -> None:
+def test_a_newer_artefact_replaces_an_older_one(tmp_path: Path) -> None:
     write(tmp_path / "flow")
     newer = write(tmp_path / "flow", Identity("flow", 2), value=2.0)
     assert newer.tensors()["w"][0] == 2
@@ -114,7 +114,7 @@ def _write_slowly(folder: Path) -> None:
             time.sleep(0.001)
 
 
-def test_a_killed_writer_leaves_no_artefact_and_the_next_one_sweeps(tmp_path: Path, until) -> None:
+def test_a_killed_writer_leaves_no_artefact_and_the_next_one_cleans_up(tmp_path: Path, until) -> None:
     writer = multiprocessing.get_context("fork").Process(target=_write_slowly, args=(tmp_path / "flow",))
     writer.start()
     until(lambda: list(tmp_path.glob(".flow.*.part/z.npy")))
@@ -131,7 +131,7 @@ def _write_many(folder: Path, times: int) -> None:
         write(folder)
 
 
-def test_writers_at_once_leave_a_whole_one(tmp_path: Path) -> None:
+def test_simultaneous_writers_leave_a_complete_artefact(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     writers = [context.Process(target=_write_many, args=(tmp_path / "flow", 20)) for _ in range(4)]
     for writer in writers:
@@ -155,7 +155,7 @@ def test_a_full_disk_is_reported_and_leaves_nothing(small_disk: Path) -> None:
 
 
 @pytest.mark.usefixtures("full_disk")
-def test_a_full_disk_is_reported_also_where_none_can_be_mounted(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_even_where_no_small_disk_can_be_mounted(tmp_path: Path) -> None:
     with pytest.raises(DiskFull), new_artefact(tmp_path / "flow", IDENTITY) as draft:
         draft.write_bytes("half", bytes(900_000))
         draft.write_bytes("whole", bytes(1_100_000))
@@ -169,7 +169,7 @@ def test_a_folder_with_other_files_is_never_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
-def test_only_ordinary_files_are_written_over(tmp_path: Path) -> None:
+def test_only_regular_files_are_overwritten(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UserError, match="pipe' exists and is not a regular file"):
         write_whole(tmp_path / "pipe", b"x")
@@ -180,12 +180,12 @@ def test_only_ordinary_files_are_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "target").read_bytes() == b"new"
 
 
-def test_settings_may_have_numbers_as_keys(tmp_path: Path) -> None:
+def test_settings_can_have_numbers_as_keys(tmp_path: Path) -> None:
     identity = Identity("flow", 1, {2: "a", 10: "b"})  # type: ignore[dict-item]
     assert write(tmp_path / "flow", identity).fingerprint == identity.fingerprint
 
 
-def test_a_full_disk_keeps_the_file_that_was_there(small_disk: Path) -> None:
+def test_a_full_disk_keeps_the_old_file(small_disk: Path) -> None:
     write_whole(small_disk / "sheet.png", b"old")
     with pytest.raises(DiskFull):
         write_whole(small_disk / "sheet.png", bytes(2_000_000))
@@ -193,7 +193,7 @@ def test_a_full_disk_keeps_the_file_that_was_there(small_disk: Path) -> None:
     assert (small_disk / "sheet.png").read_bytes() == b"old"
 
 
-def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"file/flow' cannot be written \(.*\)\. Choose a path"):
         write(tmp_path / "file/flow")
@@ -219,14 +219,14 @@ def damage(folder: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["a bit", "cut", "gone", "settings", "no JSON", "entries"])
-def test_damage_is_noticed(tmp_path: Path, how: str) -> None:
+def test_damage_is_detected(tmp_path: Path, how: str) -> None:
     write(tmp_path / "flow")
     damage(tmp_path / "flow", how)
     with pytest.raises(UserError, match=r"is damaged: .* Delete the folder and create it again\."):
         Artefact(tmp_path / "flow").tensors()
 
 
-def test_damaged_rows_are_noticed_by_verify(tmp_path: Path) -> None:
+def test_damaged_rows_are_detected_by_verify(tmp_path: Path) -> None:
     artefact = write(tmp_path / "flow")
     content = bytearray((tmp_path / "flow/z.npy").read_bytes())
     content[-1] ^= 1
@@ -235,12 +235,12 @@ def test_damaged_rows_are_noticed_by_verify(tmp_path: Path) -> None:
         artefact.verify()
 
 
-def test_an_empty_folder_is_no_artefact(tmp_path: Path) -> None:
+def test_an_empty_folder_is_not_an_artefact(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"There is no artefact in"):
         Artefact(tmp_path)
 
 
-def test_artefacts_of_different_parents_are_refused_by_name(tmp_path: Path) -> None:
+def test_artefacts_with_different_parents_are_refused_by_name(tmp_path: Path) -> None:
     one = write(tmp_path / "one", Identity("directions", 1, parents={"flow": "a" * 64}))
     same = write(tmp_path / "same", Identity("latents", 1, parents={"flow": "a" * 64}))
     other = write(tmp_path / "other", Identity("latents", 1, parents={"flow": "b" * 64}))

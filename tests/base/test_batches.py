@@ -1,4 +1,4 @@
-"""Batches: everybody once an epoch, whatever the sizes."""
+"""Batches: every row once per epoch, for any sizes."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from lassi.base.streams import Stream
 
 @pytest.mark.parametrize("count", [1, 2, 5, 16, 17, 100])
 @pytest.mark.parametrize("size", [1, 2, 4, 16, 200])
-def test_everybody_comes_once_an_epoch_in_an_order_of_its_own(count: int, size: int) -> None:
+def test_every_row_comes_once_per_epoch_in_a_new_order(count: int, size: int) -> None:
     batches = Batches(count, size, stream=Stream(0, "order"))
     epochs = []
     for epoch in range(2):

@@ -10,7 +10,7 @@ from lassi.base.engine import map_chunks, run_chunks
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("chunk", [1, 3, 7, 100])
-def test_results_come_in_order_whatever_the_chunks_and_workers(workers: int, chunk: int) -> None:
+def test_results_come_in_order_for_any_chunks_and_workers(workers: int, chunk: int) -> None:
     def slow_at_first(rows: range) -> list[int]:
         time.sleep(0.01 if rows.start == 0 else 0)
         return [row * row for row in rows]
@@ -24,7 +24,7 @@ def test_no_rows_no_work() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_what_is_unread_is_bounded(workers: int) -> None:
+def test_the_number_of_unread_results_is_bounded(workers: int) -> None:
     begun: list[int] = []
     results = map_chunks(lambda rows: begun.append(rows.start), 1000, chunk=1, workers=workers)
     next(results)
@@ -34,7 +34,7 @@ def test_what_is_unread_is_bounded(workers: int) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_the_first_failure_ends_the_work(workers: int) -> None:
+def test_the_first_failure_stops_the_work(workers: int) -> None:
     done = []
 
     def work(rows: range) -> None:

@@ -1,4 +1,4 @@
-"""Progress: silent in the library, a line a stage in a file, a bar with time left on a terminal."""
+"""Progress: silent in the library, one line per stage in a file, a bar with the time left on a terminal."""
 
 import io
 import os
@@ -11,7 +11,7 @@ import pytest
 from lassi.base.progress import SILENT, Bars, Lines, for_stream
 
 
-def test_a_file_gets_one_line_a_stage() -> None:
+def test_a_file_gets_one_line_per_stage() -> None:
     out = io.StringIO()
     progress = for_stream(out)
     assert isinstance(progress, Lines)
@@ -26,7 +26,7 @@ def test_a_file_gets_one_line_a_stage() -> None:
     assert lines[0].endswith("loss 2")
 
 
-def test_a_stage_that_fails_is_not_summed_up() -> None:
+def test_a_stage_that_fails_is_not_summarised() -> None:
     out = io.StringIO()
     try:
         with Lines(out).task("encoding", 3, "images"):
@@ -36,7 +36,7 @@ def test_a_stage_that_fails_is_not_summed_up() -> None:
     assert out.getvalue() == ""
 
 
-def test_a_terminal_sees_what_how_fast_and_how_long_still(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_stage_its_rate_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
     leader, follower = pty.openpty()

@@ -1,4 +1,4 @@
-"""Random numbers depend on their name alone."""
+"""Random numbers depend only on the name of their stream."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy import stats
 from lassi.base.streams import Stream
 
 
-def test_a_stream_is_the_same_however_often_it_is_asked() -> None:
+def test_a_stream_always_starts_from_the_beginning() -> None:
     stream = Stream(7, "noise", 3)
     assert (stream.numpy().normal(size=50) == stream.numpy().normal(size=50)).all()
     assert torch.equal(torch.randn(50, generator=stream.torch()), torch.randn(50, generator=stream.torch()))

@@ -199,14 +199,34 @@ def test_clipping_bounds_the_gradient() -> None:
     assert max(moved) < 0.1 * max(freely)
 
 
+class Counting(Line):
+    """Remembers with how many threads its last step was computed."""
+
+    def loss(self, step: int) -> Tensor:
+        self.threads = torch.get_num_threads()
+        return super().loss(step)
+
+
 def test_trying_threads_leaves_the_model_as_it_was() -> None:
-    tried, told = Line(), Line()
+    tried, given = Counting(), Counting()
     train(tried, TrainSettings(3), compute=Compute())
-    tried_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    train(told, TrainSettings(3), compute=Compute(tried_threads))
-    torch.set_num_threads(1)
-    assert weights(tried) == weights(told)
+    train(given, TrainSettings(3), compute=Compute(tried.threads))
+    assert given.threads == tried.threads
+    assert weights(tried) == weights(given)
+
+
+@pytest.mark.parametrize("threads", [1, 2, None])
+def test_training_leaves_the_number_of_threads_as_it_was(threads: int | None) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        train(Line(), TrainSettings(3), compute=Compute(threads))
+        assert torch.get_num_threads() == 2
+        with pytest.raises(Diverged):
+            train(Line(break_at=1), SETTINGS, compute=ONE)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_the_fastest_number_of_threads_is_taken() -> None:
@@ -243,9 +263,12 @@ def test_impossible_settings_are_refused(wrong: dict) -> None:
     [
         (lambda t: t.pop("bias"), "'bias' is missing"),
         (lambda t: t.update(more=torch.zeros(1)), "'more' is not part of the model"),
-        (lambda t: t.update(bias=torch.zeros(3)), "'bias' has shape 3, not 2"),
-        (lambda t: t.update(bias=torch.zeros(2, dtype=torch.float64)), "'bias' holds torch.float64, not torch.float32"),
-        (lambda t: t.update(bias=torch.full((2,), torch.nan)), "'bias' holds values that are not finite"),
+        (lambda t: t.update(bias=torch.zeros(3)), "'bias' has shape 3, but needs 2"),
+        (
+            lambda t: t.update(bias=torch.zeros(2, dtype=torch.float64)),
+            "'bias' has type torch.float64, but needs torch.float32",
+        ),
+        (lambda t: t.update(bias=torch.full((2,), torch.nan)), "'bias' has values that are not finite"),
     ],
 )
 def test_tensors_that_do_not_fit_are_named(change, told: str) -> None:

@@ -303,7 +303,7 @@ def test_where_numbers_overflow_it_abstains(centre: str) -> None:
     settings = CentreSmoothing(0.65, samples=2000, samples0=2000, centre=centre)
 
     class Overflowing:
-        base, off = torch.zeros(2, **double), 0.0
+        base, off, longest = torch.zeros(2, **double), 0.0, 0.0
 
         def moves(self, t: torch.Tensor) -> torch.Tensor:
             return torch.where(t > 0, torch.inf, 0.0).expand(-1, 2).double()

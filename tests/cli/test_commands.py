@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from lassi.base.errors import UserError
-from lassi.cli.command import INTERRUPTED, OUR_ERROR, USERS_ERROR, telling_errors
+from lassi.cli.command import INTERRUPTED, OUR_ERROR, USERS_ERROR, reporting_errors
 from lassi.cli.main import app
 
 
@@ -86,7 +86,7 @@ def test_list_says_what_is_ready(lassi, tmp_path: Path) -> None:
     (tmp_path / "data/shapes3d").mkdir(parents=True)
     (tmp_path / "data/shapes3d/3dshapes.h5").touch()
     assert json.loads(lassi("data", "list", "--json")[1])[1]["ready"]
-    assert "not found in data/celeba/: img_align_celeba" in lassi("data", "list")[1]
+    assert "missing in data/celeba/: img_align_celeba" in lassi("data", "list")[1]
 
 
 def test_show_draws_every_side(lassi, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_check_counts_people_and_shares(lassi) -> None:
     assert found["splits"] == {"train": 307200, "valid": 76800, "test": 96000, "train-biased": 143360}
     assert found["shares"]["shape"]["cube"]["test"] == pytest.approx(0.25, abs=0.01)
     assert found["unreadable"] == []
-    assert "Every picture can be read." in lassi("data", "check", "shapes", "--size", "16")[1]
+    assert "All pictures can be read." in lassi("data", "check", "shapes", "--size", "16")[1]
 
 
 def test_check_of_a_broken_folder_exits_1_and_names_the_picture(lassi, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_check_of_a_broken_folder_exits_1_and_names_the_picture(lassi, tmp_path:
     code, out, _ = lassi("data", "check", "folder", "--root", ".", "--size", "32", "--threads", "1")
     assert code == 1
     assert "1.png (row 2 of labels.csv): the picture cannot be read" in out
-    assert "1 annotated pictures are not there, such as 2.png." in out
+    assert "Annotated pictures that are missing: 1, such as 2.png" in out
 
 
 def test_bench_prints_the_houses_json(lassi) -> None:
@@ -140,7 +140,7 @@ def test_bench_prints_the_houses_json(lassi) -> None:
     [
         (UserError("No.", hint="Yes."), USERS_ERROR, "lassi: No.\n       Yes.\n"),
         (KeyboardInterrupt(), INTERRUPTED, "run the same command again: lassi"),
-        (ZeroDivisionError("x"), OUR_ERROR, "An error of lassi itself: ZeroDivisionError: x."),
+        (ZeroDivisionError("x"), OUR_ERROR, "Internal error in lassi: ZeroDivisionError: x."),
     ],
 )
 def test_every_kind_of_error_has_its_exit_code(
@@ -149,7 +149,7 @@ def test_every_kind_of_error_has_its_exit_code(
     def fail() -> None:
         raise error
 
-    assert telling_errors(fail) == code
+    assert reporting_errors(fail) == code
     assert told in capsys.readouterr().err
 
 
@@ -167,7 +167,7 @@ def test_an_interruption_leaves_nothing_and_says_how_to_go_on(tmp_path: Path, un
     program.send_signal(signal.SIGINT)
     _, err = program.communicate(timeout=120)
     assert program.returncode == INTERRUPTED
-    assert "To go on, run the same command again: lassi bench data" in err
+    assert "To resume, run the same command again: lassi bench data" in err
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
 
@@ -178,6 +178,6 @@ def test_output_into_a_closed_pipe_is_no_error() -> None:
     program = [sys.executable, "-u", "-m", "lassi.cli.main", "data", "list"]
     done = subprocess.run(program, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
-    assert "lassi itself" not in done.stderr
+    assert "Internal error" not in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == 0

@@ -1,4 +1,4 @@
-"""lassi run, flow and import: from a recipe to a flow that is checked, sampled, and imported again."""
+"""lassi run, flow and import: train a flow from a recipe, check it, sample from it, import another."""
 
 import json
 import subprocess
@@ -54,13 +54,13 @@ def test_a_recipe_is_run_stage_by_stage(lassi, recipe: str, tmp_path: Path) -> N
     assert "training the flow: 480 images" in err
     assert "bits/dim" in err
     weights = (tmp_path / "here/flow/weights.safetensors").read_bytes()
-    assert "training" not in lassi("run", recipe, "--threads", "1", "--out", "here")[2], "it is there already"
+    assert "training" not in lassi("run", recipe, "--threads", "1", "--out", "here")[2], "the flow exists already"
     changed = ["--set", "flow.train.steps=20", "--set", "run.seeds=[7]"]
     assert lassi("run", recipe, *changed, "--threads", "1", "--out", "here")[0] == 0
     assert (tmp_path / "here/flow/weights.safetensors").read_bytes() != weights
 
 
-def test_sample_draws_pictures(lassi, run_folder: Path, tmp_path: Path) -> None:
+def test_sample_writes_pictures(lassi, run_folder: Path, tmp_path: Path) -> None:
     for seed in ("0", "1"):
         arguments = ["--count", "5", "--seed", seed, "--out", f"{seed}.png", "--json", "--threads", "1"]
         _, out, _ = lassi("flow", "sample", str(run_folder), *arguments)
@@ -70,7 +70,7 @@ def test_sample_draws_pictures(lassi, run_folder: Path, tmp_path: Path) -> None:
         assert sheet.width > 5 * 72
 
 
-def test_check_judges_and_keeps_its_report(lassi, run_folder: Path, tmp_path: Path) -> None:
+def test_check_saves_its_report(lassi, run_folder: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(2, 768)) * 0.1)
     code, out, _ = lassi("flow", "check", str(run_folder), "--along", "a.npy", "--count", "8", "--json")
     found = json.loads(out)
@@ -78,7 +78,7 @@ def test_check_judges_and_keeps_its_report(lassi, run_folder: Path, tmp_path: Pa
     assert found["is_good"]
     assert [trip["length"] for trip in found["round_trips"]] == [0, 1, 2, 5]
     assert json.loads((run_folder / "flow-check/meta.json").read_text())["figures"] == found
-    assert "Invertible to rounding error." in lassi("flow", "check", str(run_folder), "--count", "8")[1]
+    assert "Invertible up to rounding error." in lassi("flow", "check", str(run_folder), "--count", "8")[1]
 
 
 def test_import_reads_a_published_checkpoint_and_checks_it(lassi, tmp_path: Path) -> None:
@@ -111,12 +111,14 @@ def test_a_bad_checkpoint_writes_nothing(lassi, tmp_path: Path) -> None:
         ("data.name=celebA", "There is no dataset 'celebA'"),
         ("steps", "The change 'steps' is not of the form key=value"),
         ("flow.train.memory=tight", "There is no memory 'tight'"),
-        ("flow.levels=20000", "levels = 20000"),
+        ("flow.levels=20000", "'levels' is 20000, but must be from 1 to 10"),
         ("flow.train.clip=-1.0", "clip is -1.0"),
         ("data.name.x=1", "goes into 'name', which is no table"),
     ],
 )
-def test_a_wrong_recipe_is_reported_with_its_key(lassi, recipe: str, tmp_path: Path, change: str, sentence: str) -> None:
+def test_a_wrong_recipe_is_reported_with_its_key(
+    lassi, recipe: str, tmp_path: Path, change: str, sentence: str
+) -> None:
     code, _, err = lassi("run", recipe, "--set", change, "--out", "here")
     assert code == 1
     assert sentence in err
@@ -127,7 +129,7 @@ def test_a_wrong_recipe_is_reported_with_its_key(lassi, recipe: str, tmp_path: P
     ("arguments", "sentence"),
     [
         (["run", "shaps"], "Did you mean 'shapes'?"),
-        (["run", "shapes", "--device", "nonsense"], "The device 'nonsense' cannot be used here"),
+        (["run", "shapes", "--device", "nonsense"], "The device 'nonsense' is not available on this machine"),
         (["run", "nowhere.toml"], "There is no recipe 'nowhere.toml'"),
         (["run", "shapes", "--until", "flw"], "Did you mean 'flow'?"),
         (["flow", "sample", "nowhere"], "There is no artefact in 'nowhere'"),
@@ -135,22 +137,22 @@ def test_a_wrong_recipe_is_reported_with_its_key(lassi, recipe: str, tmp_path: P
         (["import", "glow", "nowhere.pt", "--size", "16"], "There is no file 'nowhere.pt'"),
     ],
 )
-def test_what_is_not_there_is_reported(lassi, arguments: list[str], sentence: str) -> None:
+def test_what_does_not_exist_is_reported(lassi, arguments: list[str], sentence: str) -> None:
     code, _, err = lassi(*arguments)
     assert code == 1
     assert sentence in err
 
 
 @pytest.mark.slow
-def test_a_person_at_a_terminal_sees_progress_and_may_interrupt_and_go_on(tmp_path: Path, recipe: str, until) -> None:
-    """Ctrl-C half-way, then the same command: it says how to go on, and ends as if nothing had been."""
+def test_a_person_at_a_terminal_sees_progress_and_can_interrupt_and_resume(tmp_path: Path, recipe: str, until) -> None:
+    """Ctrl-C half-way shows how to resume, and the result is the same as without the interruption."""
     arguments = ["run", recipe, "--threads", "1", "--set", "flow.train.steps=300"]
     terminal = Terminal(arguments, tmp_path)
     until(terminal.shows("bits/dim"))
     assert "training the flow" in terminal.seen
     assert "images/s" in terminal.seen
     assert terminal.interrupt() == 130
-    assert "To go on, run the same command again: lassi run tiny.toml" in terminal.seen
+    assert "To resume, run the same command again: lassi run tiny.toml" in terminal.seen
     assert (tmp_path / "runs/tiny/flow.unfinished").is_dir()
     for more in ([], ["--out", "uninterrupted"]):
         subprocess.run([sys.executable, "-m", "lassi.cli.main", *arguments, *more], cwd=tmp_path, check=True)

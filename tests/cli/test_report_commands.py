@@ -4,6 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from lassi.run.run import Run
 
 
@@ -17,11 +19,11 @@ def test_a_report_is_written_where_it_is_asked_for(lassi, tiny_run: Run, tmp_pat
 def test_a_run_without_everybodys_certificates_has_no_report(lassi, tiny_run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(tiny_run.folder, folder)
-    file = next(iter((folder / "certificates").glob("*-test-*.jsonl")))
+    file = next(iter((folder / "certificates").glob("*.jsonl")))
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
     code, _, err = lassi("report", str(folder), "--out", str(tmp_path / "page.html"))
     assert code == 1
-    assert "has not got everybody's certificates" in err
+    assert "does not have all its certificates yet" in err
     assert not (tmp_path / "page.html").exists()
     (folder / "results.json").unlink()
     code, _, err = lassi("report", str(folder))
@@ -43,14 +45,15 @@ def test_two_runs_stand_side_by_side(lassi, tiny_run: Run, tmp_path: Path) -> No
     other = tmp_path / "other"
     shutil.copytree(tiny_run.folder, other)
     results = json.loads((other / "results.json").read_text())
-    results["summary"][0]["figures"]["test.accuracy"]["mean"] += 0.25
-    results["summary"] = results["summary"][:-1]
+    for cell in results["cells"][:2]:
+        cell["test"]["accuracy"] += 0.25
+    results["cells"] = results["cells"][:-2]
     (other / "results.json").write_text(json.dumps(results))
     code, out, _ = lassi("runs", str(tiny_run.folder), str(other), "--json")
     assert code == 0
     rows = json.loads(out)
-    assert rows[0]["b"]["mean"] == rows[0]["a"]["mean"] + 0.25
-    assert rows[-1]["b"] is None, "the other run has not got it"
+    assert rows[0]["b"]["mean"] == pytest.approx(rows[0]["a"]["mean"] + 0.25)
+    assert rows[-1]["b"] is None, "the other run does not have it"
     code, out, _ = lassi("runs", str(tiny_run.folder), str(other))
     assert "+25.0 points" in out
 
@@ -59,8 +62,8 @@ def test_runs_that_are_not_there_are_told(lassi, tmp_path: Path, tiny_run: Run) 
     code, out, _ = lassi("runs")
     assert (code, "There are no runs in 'runs'" in out) == (0, True)
     code, _, err = lassi("runs", str(tiny_run.folder))
-    assert (code, "1 runs are named" in err) == (1, True)
+    assert (code, "You named 1 runs" in err) == (1, True)
     code, _, err = lassi("runs", str(tiny_run.folder), str(tmp_path / "nowhere"))
     assert (code, "There is no run" in err) == (1, True)
     code, _, err = lassi("report", str(tmp_path))
-    assert (code, "is not the folder of a run" in err) == (1, True)
+    assert (code, "is not a run" in err) == (1, True)

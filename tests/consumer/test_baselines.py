@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 import torch
 
+from lassi.base.compute import Compute
 from lassi.base.errors import UserError
-from lassi.consumer.baselines import BaselineTraining, Examples, load_baseline, predict, train_baseline
+from lassi.consumer.baselines import (
+    BaselineShape,
+    BaselineStage,
+    BaselineTraining,
+    Examples,
+    load_baseline,
+    predict,
+)
 
 
 def bright_or_dark(count: int, seed: int) -> Examples:
@@ -26,10 +34,10 @@ def latents(count: int, seed: int) -> Examples:
 @pytest.mark.parametrize(("kind", "people"), [("resnet", bright_or_dark), ("mlp", latents)])
 def test_it_learns_and_is_loaded_as_it_was(tmp_path: Path, kind: str, people) -> None:
     made = [
-        train_baseline(
-            kind, people(600, 0), people(200, 1), BaselineTraining(epochs=2, batch=50), tmp_path / name,
-            num_classes=2, latent_dim=768, parents={}, seed=3, threads=1,
-        )
+        BaselineStage(
+            tmp_path / name, BaselineShape(kind, 2, 768), people(600, 0), people(200, 1),
+            BaselineTraining(epochs=2, batch=50), {}, 3,
+        ).make(Compute(threads=1))
         for name in ("one", "other")
     ]  # fmt: skip
     assert made[0].content == made[1].content, "the same seed, the same weights"
@@ -44,9 +52,8 @@ def test_it_learns_and_is_loaded_as_it_was(tmp_path: Path, kind: str, people) ->
 def test_a_task_of_one_class_and_no_epochs_are_refused(tmp_path: Path) -> None:
     one_class = Examples(latents(60, 0).load, np.zeros(60, np.int64))
     with pytest.raises(UserError, match="one class"):
-        train_baseline(
-            "mlp", one_class, one_class, BaselineTraining(), tmp_path / "b",
-            num_classes=2, latent_dim=768, parents={}, seed=0,
-        )  # fmt: skip
+        BaselineStage(
+            tmp_path / "b", BaselineShape("mlp", 2, 768), one_class, one_class, BaselineTraining(), {}, 0
+        ).make()
     with pytest.raises(UserError, match="0 epochs"):
         BaselineTraining(epochs=0)

@@ -6,16 +6,21 @@ import numpy as np
 import pytest
 import torch
 
+from lassi.base.compute import Compute
 from lassi.base.errors import UserError
+from lassi.base.stage import load
 from lassi.base.streams import Stream
 from lassi.consumer.classifier import (
     Classifier,
-    Consumption,
+    ClassifierShape,
+    ClassifierStage,
+    ClassifierTraining,
+    Lessons,
     Represented,
     evaluate,
     load_classifier,
-    train_classifier,
 )
+from lassi.consumer.fit import fit_classifier
 from lassi.consumer.scores import score
 
 
@@ -27,27 +32,32 @@ def people(count: int, seed: int = 0, classes: int = 3) -> Represented:
     return Represented(r, labels)
 
 
-def fit(folder: Path, settings: Consumption, seed: int = 0, classes: int = 3):
-    return train_classifier(
-        people(6000, classes=classes), people(500, 1, classes), settings, folder,
-        num_classes=classes, parents={"representation": "r"}, seed=seed, threads=1,
-    )  # fmt: skip
+def fit(folder: Path, settings: ClassifierTraining, seed: int = 0, classes: int = 3):
+    return stage(folder, Lessons(people(6000, classes=classes), people(500, 1, classes)), settings, seed, classes).make(
+        Compute(threads=1)
+    )
+
+
+def stage(folder: Path, lessons: Lessons, settings: ClassifierTraining, seed: int, classes: int) -> ClassifierStage:
+    labels = lessons.train.labels.numpy()
+    shape = ClassifierShape(8, classes)
+    return ClassifierStage(folder, shape, labels, lambda: lessons, settings, {"representation": "r"}, seed)
 
 
 @pytest.mark.parametrize("hidden", [(), (16,)])
 def test_it_learns_and_is_loaded_as_it_was(tmp_path: Path, hidden: tuple[int, ...]) -> None:
-    artefact = fit(tmp_path / "c", Consumption(sigma=0.5, hidden=hidden, epochs=5))
+    artefact = fit(tmp_path / "c", ClassifierTraining(sigma=0.5, hidden=hidden, epochs=5))
     model = load_classifier(tmp_path / "c")
     scores = evaluate(model, people(2000, 2))
     assert scores.accuracy > 0.8
     assert scores.majority < 0.4
     assert artefact.figures["valid"]["accuracy"] == evaluate(model, people(500, 1)).accuracy
     assert model.is_linear == (not hidden)
-    assert fit(tmp_path / "c", Consumption(sigma=0.5, hidden=hidden, epochs=5)).content == artefact.content
+    assert fit(tmp_path / "c", ClassifierTraining(sigma=0.5, hidden=hidden, epochs=5)).content == artefact.content
 
 
 def test_noise_and_seed_change_what_is_learned_and_nothing_else_does(tmp_path: Path) -> None:
-    settings = [Consumption(0.0), Consumption(3.0), Consumption(3.0)]
+    settings = [ClassifierTraining(0.0), ClassifierTraining(3.0), ClassifierTraining(3.0)]
     seeds = [0, 0, 1]
     made = [fit(tmp_path / str(n), s, seed) for n, (s, seed) in enumerate(zip(settings, seeds, strict=True))]
     again = fit(tmp_path / "again", settings[1])
@@ -70,7 +80,7 @@ def test_scores_count_as_a_person_would() -> None:
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: Consumption(sigma=-1.0), "σ = -1.0"),
+        (lambda: ClassifierTraining(sigma=-1.0), "noise on representations is -1.0"),
         (lambda: Classifier(3, 1, stream=Stream(0, "c")), "There are 1 classes"),
     ],
 )
@@ -82,4 +92,22 @@ def test_impossible_settings_are_refused(make, told: str) -> None:
 def test_a_task_of_one_class_is_refused(tmp_path: Path) -> None:
     one = Represented(torch.zeros(10, 8), torch.zeros(10, dtype=torch.int64))
     with pytest.raises(UserError, match="All training people are of one class"):
-        train_classifier(one, one, Consumption(0.1), tmp_path / "c", num_classes=2, parents={}, seed=0)
+        stage(tmp_path / "c", Lessons(one, one), ClassifierTraining(0.1), 0, 2).make()
+
+
+def test_a_classifier_that_is_there_is_loaded_without_its_people(tmp_path: Path) -> None:
+    lessons, settings = Lessons(people(600), people(100, 1)), ClassifierTraining(0.5)
+    made = stage(tmp_path / "c", lessons, settings, 0, 3).make(Compute(threads=1))
+    unread = ClassifierStage(
+        tmp_path / "c", ClassifierShape(8, 3), lessons.train.labels.numpy(), lambda: pytest.fail("represented"),
+        settings, {"representation": "r"}, 0,
+    )  # fmt: skip
+    assert load(unread).content == made.content == unread.make().content
+
+
+def test_a_classifier_is_trained_from_arrays() -> None:
+    train, held_out = people(3000), people(500, 2)
+    model = fit_classifier(
+        train.r.numpy(), train.labels.numpy(), ClassifierTraining(0.5, epochs=5), compute=Compute(threads=1)
+    )
+    assert evaluate(model, held_out).accuracy > 0.8

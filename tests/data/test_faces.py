@@ -1,4 +1,4 @@
-"""The real faces: counts and base rates against the annotation files, read another way."""
+"""The real faces: counts and base rates, compared with the annotation files read in another way."""
 
 import csv
 from collections import Counter
@@ -79,7 +79,7 @@ def test_fairface_counts_and_base_rates(faces: Path) -> None:
 
 
 @pytest.mark.parametrize("opens", [open_celeba, open_fairface])
-def test_what_is_kept_is_what_is_decoded(faces: Path, opens) -> None:
+def test_cached_pictures_equal_decoded_ones(faces: Path, opens) -> None:
     root = faces / opens.__name__.removeprefix("open_")
     dataset, kept = opens(root, 32), opens(root, 32)
     kept.prepare()

@@ -1,4 +1,4 @@
-"""Datasets of image files: small ones written by the tests, and everything that can be wrong with them."""
+"""Datasets of image files: small ones that the tests write, and everything that can be wrong with them."""
 
 import os
 from pathlib import Path
@@ -58,7 +58,7 @@ ROWS = "file,smile,age\n" + "".join(f"{n}.png,{n % 2},{(30, 7, 100)[n % 3]}\n" f
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_celeba_is_read_with_any_line_ends_and_spacing(tmp_path: Path, line_end: str) -> None:
+def test_celeba_is_read_with_any_line_endings_and_spacing(tmp_path: Path, line_end: str) -> None:
     dataset = open_celeba(write_celeba(tmp_path, line_end=line_end), 64)
     assert [len(dataset.people(s)) for s in ("train", "valid", "test")] == [10, 10, 10]
     everybody = np.arange(30)
@@ -80,6 +80,31 @@ def test_celeba_with_some_of_its_pictures(tmp_path: Path) -> None:
     assert check_dataset(dataset).absent == [f"img_align_celeba/{n:06d}.jpg" for n in (1, 2, 12)]
 
 
+def test_celebas_identities_are_its_units_and_part_of_its_fingerprint(tmp_path: Path) -> None:
+    root = write_celeba(tmp_path)
+    without = open_celeba(root, 32).fingerprint
+    fingerprints = {without}
+    for pictures in (2, 5):  # per celebrity; a split has ten pictures
+        identities = "".join(f"{n + 1:06d}.jpg {100 + n // pictures}\n" for n in range(30))
+        (root / "identity_CelebA.txt").write_text(identities)
+        dataset = open_celeba(root, 32)
+        assert (dataset.units(np.arange(30)) == 100 + np.arange(30) // pictures).all()
+        fingerprints.add(dataset.fingerprint)
+    assert len(fingerprints) == 3
+
+
+def test_a_celebrity_in_two_splits_is_refused(tmp_path: Path) -> None:
+    root = write_celeba(tmp_path)
+    identities = "".join(f"{n + 1:06d}.jpg {2880 if n in (4, 25) else n}\n" for n in range(30))
+    (root / "identity_CelebA.txt").write_text(identities)
+    with pytest.raises(UserError) as error:
+        open_celeba(root, 32)
+    assert error.value.sentence == (
+        "The pictures of identity 2880 are in two splits: train (row 5 of list_attr_celeba.txt) and "
+        "test (row 26 of list_attr_celeba.txt)."
+    )
+
+
 def test_fairface_races_are_read_with_spaces_or_underscores(tmp_path: Path) -> None:
     dataset = open_fairface(write_fairface(tmp_path), 64)
     test = dataset.people("test")
@@ -91,7 +116,7 @@ def test_fairface_races_are_read_with_spaces_or_underscores(tmp_path: Path) -> N
     assert dataset.labels("Age-3", test).tolist() == [0, 0, 0, 1, 1]
 
 
-def test_fairface_is_split_80_to_20_and_always_alike(tmp_path: Path) -> None:
+def test_fairface_is_split_80_to_20_and_always_the_same_way(tmp_path: Path) -> None:
     root = write_fairface(tmp_path)
     one, again = open_fairface(root, 64), open_fairface(root, 64)
     assert (len(one.people("train")), len(one.people("valid"))) == (16, 4)
@@ -128,7 +153,7 @@ def test_a_folder_has_the_attributes_of_its_columns(tmp_path: Path) -> None:
     assert sorted(np.concatenate(list(dataset.splits.values()))) == list(range(6))
 
 
-def test_a_folder_may_say_who_is_in_which_split(tmp_path: Path) -> None:
+def test_a_folder_can_name_the_split_of_each_picture(tmp_path: Path) -> None:
     rows = "file,split,smile\n0.png,test,no\n1.png,train,yes\n2.png,train,no\n"
     dataset = open_folder(write_folder(tmp_path, rows), 32)
     assert dataset.people("train").tolist() == [1, 2]
@@ -144,7 +169,7 @@ def test_resizing_keeps_the_middle() -> None:
     assert (np.asarray(shrink(wide, 10)) == (255, 0, 0)).all()
 
 
-def test_a_picture_held_sideways_is_turned(tmp_path: Path) -> None:
+def test_a_picture_taken_sideways_is_rotated(tmp_path: Path) -> None:
     image = picture(1, 64, 64)
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by 90°
@@ -167,7 +192,7 @@ def test_images_do_not_depend_on_workers_or_order(tmp_path: Path) -> None:
     assert (one.images(people)[np.argsort(people)] == one.images(np.arange(200))).all()
 
 
-def test_the_fingerprint_knows_pictures_labels_and_size_but_not_the_time(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_pictures_labels_and_size_but_not_on_times(tmp_path: Path) -> None:
     root = write_celeba(tmp_path)
     first = open_celeba(root, 32).fingerprint
     (root / "img_align_celeba/000003.jpg").touch()
@@ -182,7 +207,7 @@ def test_the_fingerprint_knows_pictures_labels_and_size_but_not_the_time(tmp_pat
     assert open_celeba(root, 32).fingerprint != first
 
 
-def test_kept_pictures_are_used_until_a_picture_changes(tmp_path: Path, cache_of_its_own: Path) -> None:
+def test_cached_pictures_are_used_until_a_picture_changes(tmp_path: Path, cache_of_its_own: Path) -> None:
     root = write_celeba(tmp_path / "celeba")
     open_celeba(root, 32).prepare()
     assert len(list((cache_of_its_own / "pictures").iterdir())) == 1
@@ -196,8 +221,8 @@ def test_kept_pictures_are_used_until_a_picture_changes(tmp_path: Path, cache_of
     assert (changed.images([2]) != before).any()
 
 
-def test_equal_looks_elsewhere_are_not_taken_for_the_same_pictures(tmp_path: Path) -> None:
-    """Same names, sizes and times of modification in another folder, but other pictures."""
+def test_files_with_equal_names_sizes_and_times_elsewhere_are_not_mistaken_for_the_same(tmp_path: Path) -> None:
+    """Same names, sizes and modification times in another folder, but different pictures."""
     fingerprints = []
     for folder, colour in (("a", (0, 0, 0)), ("b", (0, 0, 1))):
         root = write_folder(tmp_path / folder, "file,x\n0.bmp,1\n", pictures=0)
@@ -207,7 +232,7 @@ def test_equal_looks_elsewhere_are_not_taken_for_the_same_pictures(tmp_path: Pat
     assert fingerprints[0] != fingerprints[1]
 
 
-def test_values_keep_their_order_whatever_their_spelling(tmp_path: Path) -> None:
+def test_values_are_sorted_and_kept_apart_by_their_spelling(tmp_path: Path) -> None:
     rows = "file,x,race\n0.png,1,East Asian\n1.png,1.0,East_Asian\n2.png,01,White\n3.png,10,White\n"
     dataset = open_folder(write_folder(tmp_path, rows), 32)
     assert dataset.attributes["x"].values == ("01", "1", "1.0", "10")
@@ -216,27 +241,27 @@ def test_values_keep_their_order_whatever_their_spelling(tmp_path: Path) -> None
     assert dataset.labels("race=East_Asian", [0, 1]).tolist() == [0, 1]
 
 
-def test_a_column_may_be_named_like_a_question(tmp_path: Path) -> None:
+def test_a_column_name_can_contain_an_equals_sign(tmp_path: Path) -> None:
     dataset = open_folder(write_folder(tmp_path, "file,a=b\n0.png,1\n1.png,2\n"), 32)
     assert dataset.labels("a=b", [0, 1]).tolist() == [0, 1]
     assert dataset.labels("a=b", []).tolist() == []
 
 
 @pytest.mark.parametrize("people", [[True, False], [0.5], [-1], [6], ["0"]])
-def test_what_is_no_person_is_refused(tmp_path: Path, people: list) -> None:
+def test_what_is_not_a_person_is_refused(tmp_path: Path, people: list) -> None:
     dataset = open_folder(write_folder(tmp_path, ROWS), 32)
     for ask in (dataset.images, dataset.units, lambda people: dataset.labels("smile", people)):
         with pytest.raises(UserError, match=r"The people of folder are whole numbers from 0 to 5"):
             ask(people)
 
 
-def test_a_split_cannot_be_changed_by_whoever_asks_for_it(tmp_path: Path) -> None:
+def test_a_split_cannot_be_changed_by_a_caller(tmp_path: Path) -> None:
     people = open_folder(write_folder(tmp_path, ROWS), 32).people("train")
     with pytest.raises(ValueError, match="read-only"):
         people[0] = 5
 
 
-# Bad input: one sentence with the file, the row and what to do, and nothing half-written.
+# Bad input: one sentence with the file, the row and what to do; no incomplete files are left.
 
 
 def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
@@ -331,7 +356,9 @@ def test_mistakes_in_celebas_files_are_reported_with_their_row(
         ("train/2.jpg,3-9,", "train/2.jpg,3-9,7,", r"row 2: there are 6 cells for 5 columns"),
     ],
 )
-def test_mistakes_in_fairfaces_files_are_reported_with_their_row(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+def test_mistakes_in_fairfaces_files_are_reported_with_their_row(
+    tmp_path: Path, old: str, new: str, sentence: str
+) -> None:
     root = write_fairface(tmp_path)
     path = root / "fairface_label_train.csv"
     assert old in path.read_text()
@@ -356,7 +383,10 @@ def test_mistakes_in_fairfaces_files_are_reported_with_their_row(tmp_path: Path,
         ("file,smile,smile\n0.png,1,0\n", r"two columns are called 'smile'"),
         (",file,smile\n0,0.png,1\n", r"column 1 has no name"),
         ('file,smile\n"' + "x" * 200_000 + "\n", r"labels.csv: the file is not valid CSV"),
-        ("file,x\n" + "".join(f"{n}.png,{n}\n" for n in range(201)), r"'x' has 201 different values, but an attribute may have at most 200"),
+        (
+            "file,x\n" + "".join(f"{n}.png,{n}\n" for n in range(201)),
+            r"'x' has 201 different values, but an attribute may have at most 200",
+        ),
     ],
 )
 def test_mistakes_in_a_folders_labels_are_reported(tmp_path: Path, rows: str, sentence: str) -> None:
@@ -364,7 +394,7 @@ def test_mistakes_in_a_folders_labels_are_reported(tmp_path: Path, rows: str, se
         open_folder(write_folder(tmp_path, rows), 32)
 
 
-def test_a_folder_in_the_place_of_a_file_is_reported(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_is_reported(tmp_path: Path) -> None:
     write_folder(tmp_path, "file,x\n0.png,1\n9.png,0\n")
     (tmp_path / "9.png").mkdir()
     assert open_folder(tmp_path, 32).annotations.absent == ["9.png"]
@@ -382,7 +412,7 @@ def test_a_picture_of_more_than_8_bits_is_refused_not_clipped(tmp_path: Path, mo
         decode(tmp_path / "a.tif", 32)
 
 
-def test_a_huge_size_is_refused_before_memory_is_asked_for(tmp_path: Path) -> None:
+def test_a_huge_size_is_refused_before_memory_is_allocated(tmp_path: Path) -> None:
     dataset = open_celeba(write_celeba(tmp_path), 100_000)
     with pytest.raises(UserError, match="smaller than the working size 100000"):
         dataset.images(np.arange(30))
@@ -396,14 +426,14 @@ def test_a_cache_that_cannot_be_written_does_not_stop_the_fingerprint(
     assert len(dataset.fingerprint) == 64
 
 
-def test_a_label_file_that_is_no_text_is_reported(tmp_path: Path) -> None:
+def test_a_label_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     write_folder(tmp_path, "")
     (tmp_path / "labels.csv").write_bytes(b"\xff\xfe\x00file")
     with pytest.raises(UserError, match=r"labels.csv' is not text"):
         open_folder(tmp_path, 32)
 
 
-def test_a_typo_in_an_attribute_gets_the_nearest(tmp_path: Path) -> None:
+def test_a_typo_in_an_attribute_suggests_the_closest(tmp_path: Path) -> None:
     dataset = open_fairface(write_fairface(tmp_path), 64)
     for typo, sentence in [
         ("Gendr", "attribute of fairface called 'Gendr'. Did you mean 'Gender'?"),

@@ -1,4 +1,4 @@
-"""Five bits, noise within a level, and back."""
+"""Quantising to five bits, adding noise within a level, and converting back."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ def test_five_bits_as_the_paper_has_them() -> None:
     assert quantise(ALL).tolist() == expected
 
 
-def test_pictures_come_back_to_the_lower_end_of_their_level() -> None:
+def test_pictures_return_to_the_lower_end_of_their_level() -> None:
     assert to_uint8(quantise(ALL)).tolist() == [v // 8 * 8 for v in range(256)]
 
 

@@ -1,4 +1,4 @@
-"""Datasets by name, and what is the same of all."""
+"""Datasets by name, and what all of them have in common."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_every_nth_person_of_a_split() -> None:
         shapes.people("test", every=0)
 
 
-def test_a_value_of_an_attribute_is_a_binary_question() -> None:
+def test_a_value_of_an_attribute_is_a_binary_attribute() -> None:
     shapes = open_dataset("shapes", size=16)
     people = shapes.people("test", every=500)
     question = shapes.attribute("shape=cube")
@@ -55,6 +55,6 @@ def test_a_value_of_an_attribute_is_a_binary_question() -> None:
     )
 
 
-def test_seeds_are_options_where_splits_are_random() -> None:
+def test_random_splits_take_a_seed() -> None:
     one, other = (open_dataset("shapes", size=16, seed=seed) for seed in (0, 1))
     assert not np.array_equal(one.people("valid"), other.people("valid"))

@@ -1,4 +1,4 @@
-"""The rendered world: its geometry against closed forms, its factors, its splits."""
+"""The rendered shapes: their geometry compared with closed forms, their factors and splits."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def inside(shape: str, points: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("shape", BODIES)
 @pytest.mark.parametrize("scale", [0.75, 1.0, 1.25])
-def test_rays_meet_a_body_where_marching_along_them_does(shape: str, scale: float) -> None:
+def test_rays_hit_a_body_where_marching_along_them_does(shape: str, scale: float) -> None:
     rng = np.random.default_rng(0)
     origin = np.array([[1.5, -3.0, 1.5]], np.float32)
     towards = rng.uniform([-0.8, -0.8, -0.2], [0.8, 0.8, 1.4], (400, 3)) - origin
@@ -48,7 +48,7 @@ def test_rays_meet_a_body_where_marching_along_them_does(shape: str, scale: floa
 
 @pytest.mark.parametrize("size", [32, 64])
 def test_the_parts_of_a_picture_cover_it_once(size: int) -> None:
-    """Lit fully and with no highlight the parts of a pixel would add up to 1; shade only darkens."""
+    """Fully lit and without highlights, the parts of a pixel add up to 1; shade only darkens."""
     maps = part_maps(size)
     assert maps.shape == (8, 4, 15, len(PARTS), size, size)
     assert maps.min() >= 0
@@ -124,7 +124,7 @@ def test_the_seed_changes_the_split_and_the_fingerprint() -> None:
     assert one.fingerprint == same.fingerprint
 
 
-def test_similar_people_differ_in_the_orientation_alone() -> None:
+def test_similar_people_differ_in_orientation_only() -> None:
     shapes = Shapes(32)
     people = shapes.people("test", every=997)
     similar = shapes.similar(people)

@@ -1,4 +1,4 @@
-"""3D Shapes, on small files of the same layout."""
+"""3D Shapes, on small files with the same layout."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def test_the_split_keeps_scenes_whole(root: Path) -> None:
     assert (np.sort(dataset.similar([40])[0]) == np.arange(30, 45)).all()
 
 
-def test_split_files_are_obeyed(root: Path) -> None:
+def test_split_files_are_followed(root: Path) -> None:
     for split, rows in (("train", [4, 5, 6]), ("valid", [1, 2]), ("test", [0])):
         np.save(root / f"custom_{split}_split.npy", np.array(rows))
     dataset = Shapes3D(root, 64)
@@ -82,7 +82,7 @@ def test_split_files_are_obeyed(root: Path) -> None:
         Shapes3D(root, 64)
 
 
-def test_the_other_custom_of_scales_is_understood(tmp_path: Path) -> None:
+def test_the_other_convention_for_scales_is_understood(tmp_path: Path) -> None:
     factors = factors_of(np.arange(0, NUM_COMBINATIONS, 4_801))
     labels = values(factors)
     labels[:, 3] = factors[:, 3] / 7
@@ -90,7 +90,7 @@ def test_the_other_custom_of_scales_is_understood(tmp_path: Path) -> None:
     assert (Shapes3D(tmp_path, 64).factors == factors).all()
 
 
-def test_a_scene_whose_sides_are_not_all_there_is_reported(tmp_path: Path) -> None:
+def test_a_scene_with_missing_orientations_is_reported(tmp_path: Path) -> None:
     factors = factors_of(np.arange(0, NUM_COMBINATIONS, 4_801))
     write(tmp_path, values(factors), np.zeros((len(factors), 64, 64, 3), np.uint8))
     with pytest.raises(UserError, match="lacks some orientations of the requested scenes"):
@@ -109,11 +109,11 @@ def test_a_damaged_file_is_reported_by_check(root: Path) -> None:
         dataset.images(np.arange(len(dataset)))
 
 
-def test_nobody_has_no_pictures(root: Path) -> None:
+def test_no_people_give_no_pictures(root: Path) -> None:
     assert Shapes3D(root, 32).images([]).shape == (0, 3, 32, 32)
 
 
-def test_two_pictures_of_the_same_factors_are_refused(tmp_path: Path) -> None:
+def test_two_pictures_with_the_same_factors_are_refused(tmp_path: Path) -> None:
     write(tmp_path, values(factors_of(np.zeros(15, int))), np.zeros((15, 64, 64, 3), np.uint8))
     with pytest.raises(UserError, match="two pictures with the same factors"):
         Shapes3D(tmp_path, 64)

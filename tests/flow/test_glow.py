@@ -1,4 +1,4 @@
-"""Glow against an unfused reference, against autograd, and against itself there and back."""
+"""Glow compared with an unfused reference and with autograd, and its round trips."""
 
 import math
 
@@ -16,7 +16,7 @@ from lassi.flow.layers import ZeroConv
 
 
 def shaken(glow: Glow, amount: float = 0.05, seed: int = 0) -> Glow:
-    """A flow whose every weight is a little off, as after training; couplings begin at zero and hide mistakes."""
+    """A flow with slightly perturbed weights, as after training; couplings start at zero, which would hide mistakes."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in glow.parameters():
@@ -52,7 +52,7 @@ SHAPES = st.fixed_dictionaries(
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(shape=SHAPES, frozen=st.booleans())
-def test_encoding_and_decoding_undo_each_other_whatever_the_shape(shape: dict, frozen: bool) -> None:
+def test_encoding_and_decoding_are_inverse_for_any_shape(shape: dict, frozen: bool) -> None:
     for dtype, in_pixels, in_latents in ((torch.float32, 1e-4, 1e-5), (torch.float64, 1e-10, 1e-10)):
         glow = make(**shape).to(dtype)
         if frozen:
@@ -85,7 +85,7 @@ def test_log_determinants_are_those_of_autograd(coupling: str, mixing: str, leve
 
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("lu", [False, True])
-def test_it_is_the_plain_unfused_glow(affine: bool, lu: bool) -> None:
+def test_it_equals_the_plain_unfused_glow(affine: bool, lu: bool) -> None:
     torch.manual_seed(3)
     plain = PlainGlow(16, 3, 3, 5, affine=affine, lu=lu)
     with torch.no_grad():
@@ -108,7 +108,7 @@ def test_bits_per_dim_are_the_papers() -> None:
     assert torch.allclose(glow.bits_per_dim(x), expected)
 
 
-def test_latents_come_level_by_level_as_published() -> None:
+def test_latents_are_ordered_by_level_as_published() -> None:
     glow = Glow(GlowSettings(size=64, levels=4, flows=1, hidden=2), stream=Stream(0, "flow"))
     assert glow.latent_shapes == [(6, 32, 32), (12, 16, 16), (24, 8, 8), (96, 4, 4)]
     assert glow.latent_dim == 12_288
@@ -146,7 +146,7 @@ def test_initialising_gives_every_step_normal_inputs_once_and_is_saved(coupling:
         glow.initialise(x)
 
 
-def test_feeding_data_moves_nothing() -> None:
+def test_encoding_data_changes_no_weights() -> None:
     glow = make()
     before = {name: tensor.clone() for name, tensor in glow.state_dict().items()}
     x = pictures(glow)
@@ -157,7 +157,7 @@ def test_feeding_data_moves_nothing() -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in glow.state_dict().items())
 
 
-def test_frozen_weights_follow_to_another_precision() -> None:
+def test_frozen_weights_are_converted_to_another_precision() -> None:
     glow = make().freeze()
     x = pictures(glow)
     single = glow.encode(x)
@@ -167,7 +167,7 @@ def test_frozen_weights_follow_to_another_precision() -> None:
     assert (glow.decode(double) - x.double()).abs().max() < 1e-12
 
 
-def test_a_frozen_flow_forgets_what_it_fused_when_weights_change_or_it_is_trained_again() -> None:
+def test_a_frozen_flow_discards_fused_weights_when_weights_change_or_it_is_trained_again() -> None:
     glow, other = make(seed=0).freeze(), make(seed=1)
     x = pictures(glow)
     glow.load_state_dict(other.state_dict())
@@ -189,7 +189,7 @@ def test_gradients_flow_through_a_frozen_decoder() -> None:
 @pytest.mark.parametrize("coupling", ["additive", "affine"])
 @pytest.mark.parametrize("mixing", ["lu", "plain"])
 @pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 1e-4), (torch.float64, 1e-11)])
-def test_reversible_gradients_are_the_ordinary_ones(
+def test_reversible_gradients_equal_the_ordinary_ones(
     coupling: str, mixing: str, dtype: torch.dtype, bound: float
 ) -> None:
     glow = make(size=16, levels=2, flows=8, hidden=16, coupling=coupling, mixing=mixing).to(dtype)
@@ -235,7 +235,7 @@ def test_the_same_stream_makes_the_same_flow() -> None:
         ({"size": 20, "levels": 3}, r"20×20 cannot be squeezed 3 times\. Choose a multiple of 8 as the size"),
         ({"coupling": "spline"}, r"no coupling 'spline'"),
         ({"mixing": ("lu",)}, r"does not fit 3 levels"),
-        ({"flows": 0}, r"flows is 0, but must be from 1 to 1,000"),
+        ({"flows": 0}, r"'flows' is 0, but must be from 1 to 1,000"),
     ],
 )
 def test_impossible_shapes_are_refused(shape: dict, sentence: str) -> None:

@@ -43,7 +43,7 @@ def test_a_checkpoint_gives_the_flow_it_was_made_from(tmp_path: Path, prefix: st
     assert (glow.settings.levels, glow.settings.flows, glow.settings.hidden) == (2, 3, 6)
 
 
-def test_levels_may_mix_the_two_forms_of_the_convolution(tmp_path: Path) -> None:
+def test_levels_can_mix_the_two_forms_of_the_convolution(tmp_path: Path) -> None:
     plain = reference()
     for flow in plain.blocks[1].flows:
         flow.invconv = PlainConv(24)
@@ -55,7 +55,7 @@ def test_levels_may_mix_the_two_forms_of_the_convolution(tmp_path: Path) -> None
 
 
 def test_loading_never_initialises_again(tmp_path: Path) -> None:
-    """Whatever the checkpoint's flag or the first batch: the weights stay."""
+    """The weights stay the same, regardless of the checkpoint's flag and the first batch."""
     plain = reference()
     glow = read_glow(saved(plain, tmp_path / "glow.pt"), 16)
     before = {name: tensor.clone() for name, tensor in glow.state_dict().items()}
@@ -151,7 +151,9 @@ class Malicious:
 
 def test_code_in_a_file_is_refused_and_not_run(tmp_path: Path) -> None:
     torch.save({"blocks": Malicious(tmp_path / "run")}, tmp_path / "glow.pt")
-    with pytest.raises(UserError, match=r"glow.pt: the file holds more than tensors, perhaps code, which lassi never runs"):
+    with pytest.raises(
+        UserError, match=r"glow.pt: the file holds more than tensors, perhaps code, which lassi never runs"
+    ):
         read_glow(tmp_path / "glow.pt", 16)
     (tmp_path / "plain.pkl").write_bytes(pickle.dumps(Malicious(tmp_path / "run")))
     with pytest.raises(UserError):

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from lassi.base.errors import UserError
+from lassi.base.stage import Missing
 from lassi.data.dataset import Images
 from lassi.data.shapes import Shapes
-from lassi.flow.latents import latents
+from lassi.flow.latents import Encoder, Latents, LatentsStage
 
 SHAPES = Shapes(16)
 PEOPLE = SHAPES.people("test")[:300]
@@ -25,6 +26,10 @@ def encode(images: Images) -> np.ndarray:
 DIM = encode(SHAPES.images(PEOPLE[:1])).shape[1]
 
 
+def latents(dataset=SHAPES, people=PEOPLE, encode=encode, *, flow: str = "f", folder=None, chunk: int = 256) -> Latents:
+    return LatentsStage(dataset, people, Encoder(encode, flow, DIM), folder, chunk).make()
+
+
 def test_latents_are_those_of_the_encoder_and_are_encoded_once(tmp_path: Path) -> None:
     calls = []
 
@@ -32,8 +37,8 @@ def test_latents_are_those_of_the_encoder_and_are_encoded_once(tmp_path: Path) -
         calls.append(len(images))
         return encode(images)
 
-    first = latents(SHAPES, PEOPLE, counting, flow="f", latent_dim=DIM, chunk=128, folder=tmp_path / "z")
-    again = latents(SHAPES, PEOPLE, counting, flow="f", latent_dim=DIM, folder=tmp_path / "z")
+    first = latents(encode=counting, chunk=128, folder=tmp_path / "z")
+    again = latents(SHAPES, PEOPLE, counting, flow="f", folder=tmp_path / "z")
     assert calls == [128, 128, 44]
     assert isinstance(again.z, np.memmap)
     assert (again.z == encode(SHAPES.images(PEOPLE))).all()
@@ -42,10 +47,10 @@ def test_latents_are_those_of_the_encoder_and_are_encoded_once(tmp_path: Path) -
 
 def test_another_flow_other_people_or_other_data_are_other_latents(cache_of_its_own: Path) -> None:
     made = [
-        latents(SHAPES, PEOPLE, encode, flow="f", latent_dim=DIM),
-        latents(SHAPES, PEOPLE, encode, flow="g", latent_dim=DIM),
-        latents(SHAPES, PEOPLE[::-1].copy(), encode, flow="f", latent_dim=DIM),
-        latents(Shapes(16, seed=1), PEOPLE, encode, flow="f", latent_dim=DIM),
+        latents(SHAPES, PEOPLE, encode, flow="f"),
+        latents(SHAPES, PEOPLE, encode, flow="g"),
+        latents(SHAPES, PEOPLE[::-1].copy(), encode, flow="f"),
+        latents(Shapes(16, seed=1), PEOPLE, encode, flow="f"),
     ]
     assert len({z.artefact.fingerprint for z in made}) == 4
     assert len(list((cache_of_its_own / "latents").iterdir())) == 4
@@ -56,7 +61,7 @@ def _encode_into(folder: Path, pause: float) -> None:
         time.sleep(pause)
         return encode(images)
 
-    latents(SHAPES, PEOPLE, slowly, flow="f", latent_dim=DIM, chunk=10, folder=folder)
+    latents(SHAPES, PEOPLE, slowly, flow="f", chunk=10, folder=folder)
 
 
 def test_writers_at_once_leave_one_whole_cache(tmp_path: Path) -> None:
@@ -68,7 +73,7 @@ def test_writers_at_once_leave_one_whole_cache(tmp_path: Path) -> None:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
     assert [path.name for path in tmp_path.iterdir()] == ["z"]
-    found = latents(SHAPES, PEOPLE, lambda _: pytest.fail("encoded"), flow="f", latent_dim=DIM, folder=tmp_path / "z")
+    found = latents(SHAPES, PEOPLE, lambda _: pytest.fail("encoded"), flow="f", folder=tmp_path / "z")
     found.artefact.verify()
 
 
@@ -80,7 +85,7 @@ def test_a_killed_writer_leaves_no_cache(tmp_path: Path, until) -> None:
     os.kill(writer.pid, signal.SIGKILL)
     writer.join()
     assert not (tmp_path / "z").exists()
-    made = latents(SHAPES, PEOPLE, encode, flow="f", latent_dim=DIM, folder=tmp_path / "z")
+    made = latents(SHAPES, PEOPLE, encode, flow="f", folder=tmp_path / "z")
     assert (made.z == encode(SHAPES.images(PEOPLE))).all()
     assert [path.name for path in tmp_path.iterdir()] == ["z"]
 
@@ -92,5 +97,16 @@ def test_a_latent_that_is_not_finite_is_refused_by_name(tmp_path: Path) -> None:
         return z
 
     with pytest.raises(UserError, match=rf"The latent of {SHAPES.describe(PEOPLE[3])[:20]}.* is not finite"):
-        latents(SHAPES, PEOPLE, broken, flow="f", latent_dim=DIM, folder=tmp_path / "z")
+        latents(SHAPES, PEOPLE, broken, flow="f", folder=tmp_path / "z")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_loading_says_what_is_missing_and_never_encodes(tmp_path: Path) -> None:
+    stage = LatentsStage(SHAPES, PEOPLE, Encoder(lambda _: pytest.fail("encoded"), "f", DIM), tmp_path / "z")
+    with pytest.raises(Missing, match="has not been made yet"):
+        stage.load()
+    latents(folder=tmp_path / "z", flow="g")
+    with pytest.raises(Missing, match="made with different settings or from different data"):
+        stage.load()
+    latents(folder=tmp_path / "z")
+    assert (stage.load().z == encode(SHAPES.images(PEOPLE))).all()

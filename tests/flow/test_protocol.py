@@ -1,4 +1,4 @@
-"""A user's own generative model plugs in where ours does."""
+"""Users can plug in their own generative model."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from lassi.data.shapes import Shapes
-from lassi.flow.latents import latents
+from lassi.flow.latents import Encoder, LatentsStage
 from lassi.flow.protocol import Flow, IdentityFlow
 
 
@@ -33,13 +33,11 @@ def test_any_flow_fills_the_latent_cache(tmp_path: Path) -> None:
     flow: Flow = Halves()
     shapes = Shapes(16)
     people = shapes.people("test")[:20]
-    made = latents(
-        shapes,
-        people,
+    encoder = Encoder(
         lambda images: flow.encode(torch.from_numpy(images).float()).numpy(),
         flow="halves",
         latent_dim=flow.latent_dim,
-        folder=tmp_path / "z",
     )
+    made = LatentsStage(shapes, people, encoder, place=tmp_path / "z").make()
     back = flow.decode(torch.from_numpy(np.array(made.z)))
     assert torch.equal(back, torch.from_numpy(shapes.images(people)).float())

@@ -11,6 +11,7 @@ import torch
 
 import lassi.base.checkpoint
 from lassi.base.artefact import Artefact
+from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.modules import tensors_hash
 from lassi.base.train import Diverged
@@ -18,14 +19,14 @@ from lassi.data.shapes import Shapes
 from lassi.flow.check import check_flow, checked, pictures_to_check
 from lassi.flow.glow import Glow, GlowSettings
 from lassi.flow.store import load_glow, save_glow
-from lassi.flow.train import FlowTrainee, FlowTraining, train_flow
+from lassi.flow.train import FlowStage, FlowTrainee, FlowTraining
 
 GLOW = GlowSettings(size=16, levels=2, flows=2, hidden=8)
 TRAINING = FlowTraining(steps=60, batch=16, warmup=5, validate_every=20, validate_on=64)
 
 
 def run(folder: Path, training: FlowTraining = TRAINING, seed: int = 0) -> Artefact:
-    return train_flow(Shapes(16), GLOW, training, folder, seed=seed, threads=1)
+    return FlowStage(folder, Shapes(16), GLOW, training, seed).make(Compute(threads=1))
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +175,7 @@ def test_displacements_of_another_flow_are_refused(trained: Artefact) -> None:
 
 def test_pictures_of_another_size_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="shapes have size 32, the flow is for 16"):
-        train_flow(Shapes(32), GLOW, TRAINING, tmp_path / "flow", seed=0)
+        FlowStage(tmp_path / "flow", Shapes(32), GLOW, TRAINING, 0)
 
 
 def test_a_flow_without_an_identity_is_known_by_its_weights(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from terminal import Terminal
 
 NANO = Path(__file__).parent.parent / "nano.toml"
-TIMES = ("seconds_a_person",)
+TIMES = ("seconds_per_person",)
 
 
 def start(folder: Path) -> "subprocess.Popen[bytes]":
@@ -75,7 +75,7 @@ def test_a_person_who_watches_certificates_may_stop_and_go_on(tmp_path: Path, un
     until(terminal.shows("lassi (orientation): certifying"))
     assert " left" in terminal.seen
     assert terminal.interrupt() == 130
-    assert "To go on, run the same command again: lassi run" in terminal.seen
+    assert "To resume, run the same command again: lassi run" in terminal.seen
     before = certificates(tmp_path / "stopped")
     assert not (tmp_path / "stopped/results.json").exists()
     shutil.copytree(tmp_path / "stopped", tmp_path / "again", ignore=shutil.ignore_patterns("certificates"))

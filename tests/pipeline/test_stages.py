@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from lassi.results.results import summary
+from lassi.run.certificates import certificates_of, truth_counts
 
 from lassi.base.errors import UserError
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.pipeline.stages import run_recipe
 from lassi.recipe.recipe import load_recipe
-from lassi.results.results import summary
-from lassi.run.certificates import certificates_of, truth_counts
 from lassi.run.run import SCENES, Run
 
 

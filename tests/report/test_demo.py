@@ -26,7 +26,7 @@ def test_a_newcomer_runs_the_demo_and_opens_its_page(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for role in ("The generative model", "The regulator", "The producer", "The consumer", "The auditor", "The page"):
         assert role in done.stderr, "each stage says what it is about"
-    assert "the paper" in done.stdout
+    assert "paper (3D Shapes 64×64)" in done.stdout
     assert re.search(r"lassi +\d+\.\d% +\d+\.\d%", done.stdout)
     page = tmp_path / "runs/demo-quick/report.html"
     assert f"wrote {page.relative_to(tmp_path)}" in done.stdout
@@ -48,7 +48,7 @@ def _open(page: Path) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         opened_page, wrong = opened(browser, page)
-        assert "provably treated like all people" in opened_page.locator(".claim").inner_text()
+        assert "provably treated the same as everyone" in opened_page.locator(".claim").inner_text()
         look_around(opened_page)
         assert serious(opened_page) == []
         assert wrong == []

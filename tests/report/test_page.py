@@ -4,17 +4,17 @@ import json
 import re
 
 import pytest
+from lassi.report.report import results_in
+from lassi.report.words import CERTIFICATES, DIRECTIONS, MODELS, NAMES, glossary
+from lassi.similarity.attributes import METHODS as DIRECTION_METHODS
 
 from lassi.base.artefact import Artefact
 from lassi.certify.certificate import METHODS as CERTIFICATE_METHODS
 from lassi.recipe.tables import MethodsTable
 from lassi.report.document import document_of
 from lassi.report.page import at_least, embedded, percent, render, words
-from lassi.report.report import results_in
 from lassi.report.svg import Axis, Chart, linear, logarithmic
-from lassi.report.words import CERTIFICATES, DIRECTIONS, MODELS, NAMES, glossary
 from lassi.run.run import Run
-from lassi.similarity.attributes import METHODS as DIRECTION_METHODS
 
 HOSTILE = "<script>alert('x')</script>"
 

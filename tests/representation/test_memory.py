@@ -14,11 +14,12 @@ import sys
 import numpy as np
 import torch
 from lassi.base.streams import Stream
+from lassi.base.compute import Compute
 from lassi.base.train import TrainSettings, train
 from lassi.flow.latents import Labelled
 from lassi.representation.network import WIDTHS, Representation
 from lassi.representation.objective import Objective, Producer
-from lassi.representation.train import Production, ProducerTrainee
+from lassi.representation.train import Lessons, ProducerTrainee, RepresentationTraining
 from lassi.similarity.sets import SimilaritySet
 
 z = np.load(sys.argv[1], mmap_mode="r")
@@ -27,8 +28,8 @@ people, held_out = Labelled(z, labels), Labelled(z[:1000], labels[:1000])
 r = Representation(z.shape[1], WIDTHS, stream=Stream(0, "r"))
 model = Producer(r, 2, reconstructs=False, stream=Stream(0, "p"))
 similar = SimilaritySet(torch.randn(z.shape[1], 1, generator=Stream(0, "a").torch()), 1.0)
-settings = Production(Objective(lambda2=0.05))
-trainee = ProducerTrainee(model, people, held_out, similar, settings, Stream(0, "t"))
+settings = RepresentationTraining(Objective(lambda2=0.05))
+trainee = ProducerTrainee(model, Lessons(people, held_out, 2, similar), settings, Stream(0, "t"))
 most = 0
 whole_loss = trainee.loss
 
@@ -40,7 +41,7 @@ def loss(step):
     return found
 
 trainee.loss = loss
-train(trainee, TrainSettings(4, decay="constant", validate_every=4), threads=1)
+train(trainee, TrainSettings(4, decay="constant", validate_every=4), compute=Compute(threads=1))
 print(len({row for step in range(4) for row in trainee.batches(step)}), most)
 """
 

@@ -1,5 +1,6 @@
 """Training representations on a planted problem: a label along one direction, a sensitive attribute along another."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,11 +8,22 @@ import pytest
 import torch
 
 from lassi.base.artefact import Artefact
+from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.flow.latents import Labelled
-from lassi.representation.objective import Objective
-from lassi.representation.train import Production, load_representation, represent, train_representation
+from lassi.representation.fit import fit_representation
+from lassi.representation.network import Representation
+from lassi.representation.objective import Objective, Producer, draw
+from lassi.representation.train import (
+    Lessons,
+    ProducerTrainee,
+    RepresentationStage,
+    RepresentationTraining,
+    load_representation,
+    represent,
+    save_representation,
+)
 from lassi.similarity.sets import SimilaritySet
 
 Q = 30
@@ -36,10 +48,11 @@ SIMILAR = SimilaritySet(A, 1.0)
 
 def run(folder: Path, objective: Objective, seed: int = 0, **settings) -> Artefact:
     shape = {"widths": (32, 16, 8), "epochs": 4, "batch": 100} | settings
-    return train_representation(
-        TRAIN, VALID, SIMILAR, Production(objective, **shape), folder,
-        num_classes=2, parents={"latents": "z"}, seed=seed, threads=1,
-    )  # fmt: skip
+    return stage(folder, RepresentationTraining(objective, **shape), seed=seed).make(Compute(threads=1))
+
+
+def stage(folder: Path, settings: RepresentationTraining, people=TRAIN, similar=SIMILAR, seed=0) -> RepresentationStage:
+    return RepresentationStage(folder, Lessons(people, VALID, 2, similar), settings, {"latents": "z"}, seed)
 
 
 def spread(folder: Path) -> float:
@@ -81,10 +94,8 @@ def test_the_same_seed_gives_the_same_bytes_and_a_finished_one_is_not_trained_ag
 
 def test_a_last_batch_of_one_is_no_hindrance(tmp_path: Path) -> None:
     some = Labelled(TRAIN.z[:101], TRAIN.labels[:101])
-    settings = Production(Objective(), widths=(8, 4), epochs=1, batch=50)
-    made = train_representation(
-        some, VALID, None, settings, tmp_path / "r", num_classes=2, parents={}, seed=0, threads=1
-    )
+    settings = RepresentationTraining(Objective(), widths=(8, 4), epochs=1, batch=50)
+    made = stage(tmp_path / "r", settings, some, None).make(Compute(threads=1))
     assert made.figures["best_step"] == 2
 
 
@@ -97,8 +108,8 @@ def test_transfer_needs_no_label(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: Production(Objective(), epochs=0), "cannot be trained for 0 epochs"),
-        (lambda: Production(Objective(), batch=1), "in batches of 1"),
+        (lambda: RepresentationTraining(Objective(), epochs=0), "cannot be trained for 0 epochs"),
+        (lambda: RepresentationTraining(Objective(), batch=1), "in batches of 1"),
     ],
 )
 def test_impossible_settings_are_refused(make, told: str) -> None:
@@ -109,11 +120,53 @@ def test_impossible_settings_are_refused(make, told: str) -> None:
 def test_what_cannot_be_trained_is_told_before_any_work(tmp_path: Path) -> None:
     same = Labelled(TRAIN.z, 0 * TRAIN.labels)
     with pytest.raises(UserError, match="All training people have the same target"):
-        train_representation(
-            same, VALID, None, Production(Objective()), tmp_path / "r", num_classes=2, parents={}, seed=0
-        )
+        stage(tmp_path / "r", RepresentationTraining(Objective()), same, None)
     with pytest.raises(UserError, match="There is no similarity set"):
-        train_representation(
-            TRAIN, VALID, None, Production(Objective(lambda2=1.0)), tmp_path / "r", num_classes=2, parents={}, seed=0
-        )
+        stage(tmp_path / "r", RepresentationTraining(Objective(lambda2=1.0)), TRAIN, None)
     assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("objective", "by_loss"),
+    [
+        (Objective(), False),
+        (Objective(augments=True), False),
+        (Objective(lambda2=0.1), True),
+        (Objective(lambda1=0.0, lambda3=0.1), True),
+    ],
+)
+def test_the_epoch_kept_is_the_papers(objective: Objective, by_loss: bool) -> None:
+    """Lowest loss where there is more than classification, else highest accuracy; dataaug's on augmented people."""
+    stream = Stream(0, "kept")
+    producer = Producer(
+        Representation(Q, (8, 4), stream=stream), 2, reconstructs=objective.lambda3 > 0, stream=stream
+    ).eval()
+    settings = RepresentationTraining(objective, widths=(8, 4))
+    trainee = ProducerTrainee(producer, Lessons(TRAIN, VALID, 2, SIMILAR), settings, stream)
+    with torch.no_grad():
+        value = trainee.validate()
+        z, labels = torch.from_numpy(VALID.z), torch.from_numpy(VALID.labels)
+        drawn = stream.child("validation").at(0)
+        if by_loss:
+            assert value == pytest.approx(producer.losses(z, labels, objective, SIMILAR, stream=drawn).item(), rel=1e-6)
+            return
+        wrong = producer.aux(producer.representation(z)).argmax(1) != labels
+        if objective.augments:
+            t = draw(SIMILAR, len(z), objective, drawn)
+            others = producer.aux(producer.representation(SIMILAR.move(z, t).flatten(0, 1))).argmax(1)
+            wrong = torch.cat([wrong, others != labels.repeat_interleave(t.shape[1])])
+            assert len(wrong) == len(z) * (1 + objective.samples)
+        assert value == pytest.approx(wrong.double().mean().item(), abs=2e-3)
+
+
+def test_a_representation_is_trained_from_arrays(tmp_path: Path) -> None:
+    settings = RepresentationTraining(Objective(lambda2=0.5), widths=(32, 16, 8), epochs=4, batch=100)
+    r = fit_representation(TRAIN.z, TRAIN.labels, SIMILAR, settings, compute=Compute(threads=1))
+    naive = fit_representation(
+        TRAIN.z, TRAIN.labels, settings=replace(settings, objective=Objective()), compute=Compute(threads=1)
+    )
+    spreads = []
+    for model in (r, naive):
+        save_representation(model, tmp_path / str(len(spreads)))
+        spreads.append(spread(tmp_path / str(len(spreads))))
+    assert spreads[0] < 0.25 * spreads[1]

@@ -1,17 +1,21 @@
 """Directions side by side, and sheets of similar people."""
 
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from lassi.base.compute import Compute
 from lassi.base.errors import UserError
+from lassi.base.stage import Missing
 from lassi.data.preprocess import to_uint8
 from lassi.report.sheets import draw_sheet, shown_people
-from lassi.results.directions import about, chosen_directions, comparison, cosine
+from lassi.results.directions import chosen_directions, comparison, cosine, summary_of
+from lassi.run.makers import make_directions
 from lassi.run.run import Run
+from lassi.similarity.kinds.discovered import Discovered, Discovery
+from lassi.similarity.registry import KINDS
 
 
 def test_cosines_of_vectors_and_of_spans() -> None:
@@ -25,30 +29,29 @@ def test_cosines_of_vectors_and_of_spans() -> None:
 
 def test_directions_of_the_recipe_or_as_asked(tiny_run: Run) -> None:
     used = chosen_directions(tiny_run, (), ())
-    assert [(d.attribute, d.method) for d in used] == [
+    assert [(d.attribute, d.kind) for d in used] == [
         ("orientation", "pairs"),
         ("wall_hue=0.1", "mean-difference"),
         ("floor_hue=0.2", "mean-difference"),
     ]
     asked = chosen_directions(tiny_run, ["wall_hue=0.1"], ["mean-difference", "perpendicular", "decorrelated"])
-    lengths = [about(d).norm for d in asked]
+    lengths = [summary_of(d).norm for d in asked]
     assert lengths[1] == pytest.approx(1)
     pairs = comparison(asked)
     assert len(pairs) == 3
     by_hand = torch.nn.functional.cosine_similarity(asked[0].vectors[:, 0], asked[1].vectors[:, 0], dim=0)
-    assert pairs[0]["cosine"] == pytest.approx(by_hand.item(), abs=1e-5)
-    assert about(used[0]).vectors == 49
-    assert about(used[1]).is_rare, "60 of 600"
+    assert pairs[0].cosine == pytest.approx(by_hand.item(), abs=1e-5)
+    assert summary_of(used[0]).vectors == 49
+    assert summary_of(used[1]).is_rare, "60 of 600"
 
 
 def test_discovered_directions_come_from_the_trained_resnet(tiny_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    import lassi.similarity.attributes as attributes
-
-    monkeypatch.setattr(attributes, "DISCOVERED", 2)
-    monkeypatch.setattr(attributes, "discovered", partial(attributes.discovered, steps=3))
-    found = tiny_run.directions("wall_hue=0.1", "discovered", "shape=cube")
+    monkeypatch.setitem(KINDS, "discovered", Discovered(Discovery(count=2, steps=3)))
+    found = make_directions(tiny_run, "wall_hue=0.1", "discovered", "shape=cube", Compute(threads=1))
     assert found.vectors.shape == (768, 2)
     assert torch.allclose(found.vectors.norm(dim=0), torch.ones(2), atol=1e-5)
+    with pytest.raises(Missing, match="has not been made yet"):
+        make_directions(tiny_run, "wall_hue=0.1", "discovered", "shape=sphere", Compute(threads=1))
 
 
 def test_the_middle_of_a_sheet_is_the_original_and_the_ends_are_the_ends(tiny_run: Run) -> None:
@@ -56,7 +59,10 @@ def test_the_middle_of_a_sheet_is_the_original_and_the_ends_are_the_ends(tiny_ru
     sheet = draw_sheet(tiny_run, ["wall_hue=0.1", "floor_hue=0.2"], None, radius=radius, count=count, columns=5, seed=0)
     people = shown_people(tiny_run, count, seed=0)
     z = torch.from_numpy(tiny_run.encode(tiny_run.dataset.images(people)))
-    step = sum(tiny_run.directions(a, "mean-difference", None).vectors[:, 0] for a in ("wall_hue=0.1", "floor_hue=0.2"))
+    step = sum(
+        tiny_run.load_directions(a, "mean-difference", "shape=cube").vectors[:, 0]
+        for a in ("wall_hue=0.1", "floor_hue=0.2")
+    )
     shown = np.array(sheet)
     zoom, side = 5, 80
     left = shown.shape[1] - 5 * (side + 3)
@@ -83,5 +89,5 @@ def test_scenes_are_shown_from_all_sides_above_their_steps(tiny_run: Run) -> Non
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is not the folder of a run"):
+    with pytest.raises(UserError, match="is not a run"):
         Run.open(tmp_path)

@@ -10,7 +10,7 @@ from lassi.cli.command import Json, Threads, command, group, print_json, print_t
 if TYPE_CHECKING:
     from lassi.bench.measure import Row
 
-app = group("Measure speed compared with the plain procedure, in the same run.")
+app = group("Measure speed compared with plain implementations.")
 
 Quick = Annotated[bool, typer.Option("--quick", help="Do less work, for rougher figures.")]
 

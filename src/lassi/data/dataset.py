@@ -158,7 +158,7 @@ class Dataset(ABC):
 
 
 def _refuse_overlaps(name: str, splits: Mapping[str, Integers]) -> None:
-    """Nobody may be in a split twice, or be both trained on and judged."""
+    """Nobody may be in a split twice, or be both trained on and tested."""
     parts = {split: splits[split] for split in ("train", "valid", "test") if split in splits}
     everybody, counts = np.unique(np.concatenate(list(parts.values())), return_counts=True)
     if (counts > 1).any():

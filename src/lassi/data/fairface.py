@@ -81,6 +81,6 @@ def _split(root: Path, csv: Path, count: int) -> dict[str, Integers]:
     if len(both):
         raise UserError(
             f"Row {both[0] + 1} of {csv.name} is in both custom split files.",
-            hint="Remove it from one of them, so that nobody is both trained on and judged.",
+            hint="Remove it from one of them, so that nobody is both trained on and tested.",
         )
     return splits

@@ -82,7 +82,7 @@ class Annotations:
             seen[file] = row
 
     def _refuse_units_in_two_splits(self) -> None:
-        """No real person is trained on in one picture and judged in another."""
+        """No real person is trained on in one picture and tested in another."""
         if self.units is None:
             return
         seen: dict[int, tuple[str, int]] = {}

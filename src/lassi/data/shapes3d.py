@@ -131,7 +131,7 @@ def _open(path: Path, size: int) -> tuple[Any, NDArray[np.float64]]:
     except ImportError:
         raise UserError(
             "Reading 3D Shapes needs the package h5py, which is not installed.",
-            hint="Run: pip install 'lassi[data]'",
+            hint="Run: pip install 'lassi-fair[data]'",
         ) from None
     if not path.is_file():
         raise UserError(f"There is no file '{path}'.", hint=f"Put {FILE} there, or give its folder with --root.")

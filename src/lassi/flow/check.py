@@ -68,7 +68,7 @@ class FlowCheck:
 
     @staticmethod
     def load(folder: Path, *, flow: str) -> "FlowCheck":
-        """The report that was kept about a flow, by its content."""
+        """The saved report on a flow, which is identified by its content hash."""
         artefact = Artefact(folder)
         if artefact.identity.stage != STAGE or artefact.identity.parents.get("flow") != flow:
             raise UserError(f"'{folder}' is not a check of this flow.", hint="Run the recipe again.")

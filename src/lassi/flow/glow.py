@@ -53,7 +53,7 @@ class GlowSettings:
         for name, most in (("size", 1024), ("levels", 10), ("flows", 1000), ("hidden", 10_000), ("channels", 1000)):
             if not 1 <= getattr(self, name) <= most:
                 raise UserError(
-                    f"The flow's {name} is {getattr(self, name)}, but must be from 1 to {most:,}.",
+                    f"The flow's '{name}' is {getattr(self, name)}, but must be from 1 to {most:,}.",
                     hint="Choose another value.",
                 )
         if self.size % 2**self.levels:
@@ -97,7 +97,7 @@ class Level(nn.Module):
         self.reversible = False
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What is passed on ``(B, 2c, h/2, w/2)``, the latent, and log p + log|det| ``(B,)``, for x ``(B, c, h, w)``."""
+        """What is passed on ``(B, 2c, h/2, w/2)``, the latent, and log p + log|det| ``(B,)``, of x ``(B, c, h, w)``."""
         x, log_det = self.run_steps(squeeze(x))
         x, z = x.chunk(2, 1) if self.splits else (x, x)
         mean, log_sd = self.conditional(x)

@@ -8,7 +8,7 @@ from lassi.base.artefact import Artefact
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.files import write_whole
-from lassi.flow.check import checked, samples_to_check, pictures_to_check
+from lassi.flow.check import checked, pictures_to_check, samples_to_check
 from lassi.flow.glow import Glow
 from lassi.flow.imported import read_glow
 from lassi.flow.latents import Latents

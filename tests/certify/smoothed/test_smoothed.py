@@ -39,7 +39,8 @@ class Function:
     """Any function of t as a walk, in plain numbers."""
 
     def __init__(self, function, k: int = 1) -> None:
-        self._function, self.base, self.off = function, torch.zeros(k, dtype=torch.float64), 0.0
+        self._function, self.base = function, torch.zeros(k, dtype=torch.float64)
+        self.off, self.longest = 0.0, 0.0
 
     def moves(self, t: Tensor) -> Tensor:
         return self._function(t)

@@ -49,8 +49,9 @@ SWEEP = 4
 """Sums of paths that a running sum over the knots may add up, besides the value it starts with.
 
 Along [−r, r] a neuron's slope bᵢ enters the sum at most twice, once when it is on and once when it is taken away, over
-a way of at most 2r: Σᵢ |wᵢ| 2|bᵢ| 2r ≤ 4 S. With the start this is 5 S, so N additions lose at most 5 γ_N S, which is
-below the 2² γ_{4N} S that ``Errors.of_layer`` allows from the second layer on. [docs/mathematics.md#rounding]
+a way of at most 2r: Σᵢ |wᵢ| 2|bᵢ| 2r ≤ 4 S. With the start this is 5 S. With fan-ins Σm and P additions the loss is at
+most (3Σm + 7P) u S, below the 4 (Σm + 8P) u S that ``Errors.of_layer`` allows from the second layer on.
+[docs/mathematics.md#rounding]
 """
 
 EDGE_ROUNDINGS = 24

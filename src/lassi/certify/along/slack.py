@@ -14,8 +14,8 @@ Three bounds per neuron are carried from layer to layer, rounding apart:
     off      ≥ |y − x|.
 
 As |relu(x) − D s| ≤ |x − s| + |relu(s) − D s|, ``wrong`` is ``carried`` plus what s has of the wrong sign, and that is
-largest at an end of the piece, since s is affine. No step uses that the knots are kinks: a missing or displaced kink
-only makes ``wrong`` larger. [docs/mathematics.md#polylines-and-slack]
+largest at an end of the piece, since s is affine. A displaced kink only makes ``wrong`` larger; a knot at every change
+of sign of the computed values is all that is assumed of them. [docs/mathematics.md#polylines-and-slack]
 """
 
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ from torch import Tensor
 from lassi.base.streams import Stream
 from lassi.certify.smoothed.noise import Noise
 from lassi.certify.smoothed.order import ordered
-from lassi.certify.smoothed.quadrature import half_mass_centre, mass_radius
+from lassi.certify.smoothed.quadrature import HALF_ROOM, half_mass_centre, mass_radius
 from lassi.certify.smoothed.settings import TAIL, CentreSmoothing
 from lassi.certify.smoothed.statistics import level
 from lassi.certify.smoothed.walk import PolylineWalk, Walk, could_be_least, lost_by_products
@@ -151,8 +151,8 @@ def _least(walk: Walk, noise: Noise, half: int, candidates: Tensor, medians: Ten
 
     Medians ``(m,)`` come from products. Where these may have lost too many digits, they are computed from differences.
     """
-    lost = lost_by_products(medians, candidates)
-    short = could_be_least(medians, medians, candidates)
+    lost = lost_by_products(walk, medians, candidates)
+    short = could_be_least(walk, medians, medians, candidates)
     first = int(medians.argmin())
     if len(short) == 1 and lost[first] <= NEGLIGIBLE * medians[first].square():
         return candidates[first], (medians[first].square() + lost[first]).sqrt().item()
@@ -171,7 +171,7 @@ def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radiu
     move = candidates[half_mass_centre(walk, candidates, settings.sigma)]
     if radius is None:
         return Centre(move, None)
-    bound = mass_radius(walk, move, settings.sigma, level(0.0, radius, settings.sigma))
+    bound = mass_radius(walk, move, settings.sigma, level(HALF_ROOM, radius, settings.sigma))
     return Centre(move, ONE_PLUS_BETA * _true_distance(bound, walk))
 
 

@@ -7,42 +7,55 @@ On a piece |g(t) − c|² is a quadratic in t, so where it is at most r² is an 
 import torch
 from torch import Tensor
 
+from lassi.certify.along.rounding import UNIT, gamma_of_product
 from lassi.certify.smoothed.walk import PolylineWalk, could_be_least
 
 CLOSE = 1 + 1e-10  # bisection ends where a radius is known to this factor; the larger radius, which holds, is returned
 MOST_STEPS = 200  # of bisection, where the radius is 0
 EPSILON = torch.finfo(torch.float64).eps  # 2u
 
-LOST_IN_MASS = 1e-12
-"""By how much a computed sum of differences of Φ may exceed the exact one.
+HALF_ROOM = 1e-11
+"""What Δ is in place of 0, so that the half mass may be compared as computed when the model is run at z′.
 
-Φ in [0, 1] is off by at most 2u at each end of a piece and the sum by γ_P, altogether 5 P u ≤ 10^−12 for polylines of
-P ≤ 1,800 pieces. [docs/mathematics.md#quadrature]
+There a ball that is computed to hold ½ holds at least ½ − 10^−11, which by p(10^−11) at z is enough for the two balls
+to meet. [docs/mathematics.md#quadrature]
 """
 
-LOST_IN_SQUARES = 64 * EPSILON
-"""Share of the largest square on a piece by which the quadratic |g − c|² may be too small.
 
-The roots are computed with a few roundings of half²/lengths + start, and half² ≤ start · lengths by Cauchy–Schwarz, so
-what they lose is a few u of the largest square. The rest, more than 100 u, is for the squares themselves, whose sums
-are added up pairwise; it is no worst-case bound, which is γ_{k+8}. [docs/mathematics.md#quadrature]
-"""
+def lost_in_mass(pieces: int) -> float:
+    """By how much a computed sum of differences of Φ over P pieces may exceed the exact one.
+
+    Φ in [0, 1] is off by at most 2u at each end of a piece and the sum by γ_P, altogether 5 P u.
+    [docs/mathematics.md#quadrature]
+    """
+    return max(1e-12, 5 * pieces * UNIT)
+
+
+def lost_in_squares(dim: int) -> float:
+    """Share of the largest square on a piece by which the quadratic |g − c|² in k dimensions may be too small.
+
+    The roots are computed with a few roundings of half²/lengths + start, and half² ≤ start · lengths by
+    Cauchy–Schwarz, so what they lose is a few u of the largest square. The squares themselves lose γ_{k+3} each.
+    [docs/mathematics.md#quadrature]
+    """
+    return 64 * EPSILON + 2 * gamma_of_product(dim)
+
 
 POINT = EPSILON
 """A piece is a point where |u − v|² is at most this share of the largest square |u − c|², |v − c|².
 
 On a longer piece the rounding error δ ≈ u · most of half changes half²/lengths by δ²/lengths ≤ u · most, which
-``LOST_IN_SQUARES`` covers; on a shorter one half is noise. [docs/mathematics.md#quadrature]
+``lost_in_squares`` covers; on a shorter one half is noise. [docs/mathematics.md#quadrature]
 """
 
 BEYOND_ALL = 1 + 1e-6
-"""A ball of this many times the largest distance of a knot holds the whole polyline, also after LOST_IN_SQUARES."""
+"""A ball of this many times the largest distance of a knot holds the whole polyline, also after ``lost_in_squares``."""
 
 
 class Masses:
     """Gaussian masses of balls around some centres, from below.
 
-    Every ball is made smaller by what the squares of distances may have lost; see ``LOST_IN_SQUARES``.
+    Every ball is made smaller by what the squares of distances may have lost; see ``lost_in_squares``.
 
     Args:
         squares: squared distances of the knots to the centres, ``(m, P)``.
@@ -57,7 +70,7 @@ class Masses:
         start, end, lengths = squares[:, :-1], squares[:, 1:], line.lengths2
         self._half = (end - start - lengths) / 2
         self._most = torch.maximum(start, end)
-        self._start = start + LOST_IN_SQUARES * (self._most + lengths)
+        self._start = start + lost_in_squares(line.moves.shape[1]) * (self._most + lengths)
         # a point counts as inside if both its ends are
         self._is_point = lengths <= POINT * self._most
         self._lengths = torch.where(self._is_point, 1.0, lengths)
@@ -88,7 +101,7 @@ def mass_radius(walk: PolylineWalk, centre: Tensor, sigma: float, mass: float) -
     """A radius that holds the mass, hardly more than the least one, rounded up; infinite where none does."""
     holds = Masses(walk, walk.squares_at_knots(centre[None]), sigma)
     low, high = torch.zeros_like(holds.largest), holds.largest
-    needed = mass + LOST_IN_MASS
+    needed = mass + lost_in_mass(len(walk.line.t))
     if holds(high).item() < needed:
         return float("inf")
     for _ in range(MOST_STEPS):
@@ -115,7 +128,7 @@ def _nearly_best(walk: PolylineWalk, candidates: Tensor, sigma: float) -> list[i
     low, high = torch.zeros(len(candidates), dtype=torch.float64), holds.largest
     for _ in range(MOST_STEPS):
         low, high = _halved(holds, low, high, 0.5)
-        kept = could_be_least(low, high, candidates[rows])
+        kept = could_be_least(walk, low, high, candidates[rows])
         if len(kept) < len(rows):
             rows, low, high = rows[kept], low[kept], high[kept]
             holds.keep(kept)

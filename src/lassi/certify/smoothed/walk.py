@@ -6,6 +6,7 @@ their digits. [docs/mathematics.md#centre-smoothing]
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import torch
@@ -13,17 +14,17 @@ from torch import Tensor
 
 from lassi.base.engine import chunks
 from lassi.certify.along.polyline import Polyline
-from lassi.certify.along.rounding import gamma_of_product
+from lassi.certify.along.rounding import ROUND_UP, gamma_of_product
 from lassi.certify.along.shells import Shells
 
 CHUNK = 8192  # samples at a time
 
-LOST_BY_INTERPOLATION = 1e-15
-"""Share of |u − c|² + |v − c|² + |u − v|² that a square interpolated on a piece from u to v may have lost.
+INTERPOLATIONS = 2
+"""Multiples of γ_{k+20} by which a square interpolated on a piece from u to v may be too small, as a share of
+|u − c|² + |v − c|² + |u − v|².
 
-The identity in ``PolylineWalk`` subtracts numbers of that size from each other. Nine units of rounding cover the
-interpolation (6) and sums of squares that are added up pairwise; measured up to k = 2048, nothing more is lost. It is
-no worst-case bound, which is γ_{k+8}. [docs/mathematics.md#rounding]
+The identity in ``PolylineWalk`` subtracts sums of k squares from each other, each off by at most γ_{k+3} of itself, and
+interpolates with 6 roundings; γ_{k+8} would do. [docs/mathematics.md#rounding]
 """
 
 ERRORS_IN_DISPLACEMENT = 2
@@ -32,7 +33,8 @@ ERRORS_IN_DISPLACEMENT = 2
 SQUARE_OF_TWO = 4
 """Bounds the sizes in |y|² + |c|² − 2⟨y, c⟩ where |y − c| ≤ r.
 
-As |y| ≤ |c| + r, they add up to (|y| + |c|)² ≤ (2|c| + r)² ≤ 4 (|c| + r)². [docs/mathematics.md#rounding]
+As |y| ≤ |c| + r, they add up to (|y| + |c|)² ≤ (2|c| + r)² ≤ 4 (|c| + r)². Where y is interpolated between knots, r is
+at least the length of the longest knot. [docs/mathematics.md#rounding]
 """
 
 
@@ -46,6 +48,10 @@ class Walk(Protocol):
     @property
     def off(self) -> float:
         """How far what is computed may be from the truth, as a length, where that is bounded."""
+
+    @property
+    def longest(self) -> float:
+        """The length of the longest displacement from which others are interpolated; 0 where none are."""
 
     def moves(self, t: Tensor) -> Tensor:
         """R(z + A t) − R(z) at coefficients ``(N, n)``, ``(N, k)``."""
@@ -79,6 +85,10 @@ class PolylineWalk:
     def off(self) -> float:
         return self.line.slack.norm().item() + self.dropped
 
+    @cached_property
+    def longest(self) -> float:
+        return self.line.moves2.max().sqrt().item() * ROUND_UP
+
     def moves(self, t: Tensor) -> Tensor:
         return self.line.at(t[:, 0].double())
 
@@ -100,7 +110,8 @@ class PolylineWalk:
         ends = knots.index_select(0, piece - 1), knots.index_select(0, piece)
         squares = torch.lerp(*ends, share[:, None]).sub_(bend[:, None])  # (N, m)
         if len(centres) == 1:  # rounded up
-            squares += LOST_BY_INTERPOLATION * (ends[0] + ends[1] + line.lengths2[piece - 1][:, None])
+            lost = INTERPOLATIONS * gamma_of_product(line.moves.shape[1])
+            squares += lost * (ends[0] + ends[1] + line.lengths2[piece - 1][:, None])
         return squares.clamp_(min=0).sqrt_().T.contiguous()
 
 
@@ -110,6 +121,7 @@ class ShellsWalk:
 
     shells: Shells
     dropped: float = 0.0
+    longest: float = 0.0
 
     @property
     def base(self) -> Tensor:
@@ -138,12 +150,13 @@ def _distances(y: Tensor, centres: Tensor) -> Tensor:
     return squares.clamp_(min=0).sqrt_()
 
 
-def could_be_least(low: Tensor, high: Tensor, centres: Tensor) -> Tensor:
+def could_be_least(walk: Walk, low: Tensor, high: Tensor, centres: Tensor) -> Tensor:
     """Which of some centres ``(m, k)`` may have the least radius, by bounds ``(m,)`` that come from products."""
-    lost = lost_by_products(high, centres)
+    lost = lost_by_products(walk, high, centres)
     return (low.square() - lost <= (high.square() + lost).min()).nonzero()[:, 0]
 
 
-def lost_by_products(radii: Tensor, centres: Tensor) -> Tensor:
+def lost_by_products(walk: Walk, radii: Tensor, centres: Tensor) -> Tensor:
     """By how much a square |y|² + |c|² − 2⟨y, c⟩ may be off where |y − c| is the radius, ``(m,)``."""
-    return SQUARE_OF_TWO * gamma_of_product(centres.shape[1]) * (centres.norm(dim=1) + radii).square()
+    sizes = centres.norm(dim=1) + radii.clamp(min=walk.longest)
+    return SQUARE_OF_TWO * gamma_of_product(centres.shape[1]) * sizes.square()

@@ -8,8 +8,8 @@ import torch
 
 from lassi.base.errors import UserError
 from lassi.data.dataset import Attribute, Dataset, Images, Integers
-from lassi.flow.latents import Latents, latents
-from lassi.similarity.attributes import attribute_directions, load_directions
+from lassi.flow.latents import Encoder, Latents, LatentsStage
+from lassi.similarity.directions import Directions, DirectionsStage, directions_from, load_directions
 
 Q = 12
 
@@ -60,12 +60,14 @@ class Planted(Dataset):
 def people(tmp_path: Path) -> tuple[Latents, Latents]:
     dataset = Planted()
     train, valid = (
-        latents(
-            dataset, dataset.people(split), lambda z: z, flow="f" * 64, latent_dim=Q, folder=tmp_path / f"z-{split}"
-        )
+        LatentsStage(dataset, dataset.people(split), Encoder(lambda z: z, "f" * 64, Q), tmp_path / f"z-{split}").make()
         for split in ("train", "valid")
     )
     return train, valid
+
+
+def attribute_directions(attribute: str, train: Latents, valid: Latents, folder: Path, **options) -> Directions:
+    return DirectionsStage(folder, attribute, train, valid, **options).make()
 
 
 def test_a_mean_difference_comes_with_what_a_regulator_must_know(people, tmp_path: Path) -> None:
@@ -74,51 +76,51 @@ def test_a_mean_difference_comes_with_what_a_regulator_must_know(people, tmp_pat
     assert a[0] == pytest.approx(3, abs=0.15)
     assert a[1] == pytest.approx(3 * 0.6, abs=0.2), "the correlated attribute comes along"
     figures = found.figures
-    assert figures["norms"] == pytest.approx([a.norm().item()])
-    assert sum(figures["counts"].values()) == 4000
-    assert not figures["is_rare"]
-    assert 0.85 < figures["probe"][0] < 0.99
-    assert figures["correlations"]["Smile"] > 0.5
-    assert abs(figures["correlations"]["Hat"]) < 0.1
-    assert figures["correlations"]["Same"] == 0
-    assert "Young" not in figures["correlations"]
+    assert figures.norms == pytest.approx([a.norm().item()])
+    assert sum(figures.counts.values()) == 4000
+    assert not figures.is_rare
+    assert 0.85 < figures.probe[0] < 0.99
+    assert figures.correlations["Smile"] > 0.5
+    assert abs(figures.correlations["Hat"]) < 0.1
+    assert figures.correlations["Same"] == 0
+    assert "Young" not in figures.correlations
     assert repr(found) == "Directions(Young, mean-difference, 1 × 12)"
 
 
 def test_a_rare_attribute_is_marked_and_less_certain(people, tmp_path: Path) -> None:
     rare, usual = (attribute_directions(name, *people, tmp_path / name).figures for name in ("Hat", "Young"))
-    assert rare["is_rare"]
-    assert rare["relative_error"] > 3 * usual["relative_error"]
+    assert rare.is_rare
+    assert rare.relative_error > 3 * usual.relative_error
 
 
 def test_the_decorrelated_direction_keeps_clear_of_the_target(people, tmp_path: Path) -> None:
-    plain = attribute_directions("Young", *people, tmp_path / "p", method="perpendicular")
-    clear = attribute_directions("Young", *people, tmp_path / "d", method="decorrelated", target="Smile")
-    toward_smile = attribute_directions("Smile", *people, tmp_path / "s", method="perpendicular").vectors[:, 0]
+    plain = attribute_directions("Young", *people, tmp_path / "p", kind="perpendicular")
+    clear = attribute_directions("Young", *people, tmp_path / "d", kind="decorrelated", target="Smile")
+    toward_smile = attribute_directions("Smile", *people, tmp_path / "s", kind="perpendicular").vectors[:, 0]
     assert plain.vectors.norm() == pytest.approx(1, abs=1e-5)
     assert abs(clear.vectors[:, 0] @ toward_smile) < 1e-4 * clear.vectors.norm()
 
 
 def test_pairs_of_many_values_and_single_values(people, tmp_path: Path) -> None:
-    found = attribute_directions("Age", *people, tmp_path / "age", method="pairs")
+    found = attribute_directions("Age", *people, tmp_path / "age", kind="pairs")
     assert found.vectors.shape == (Q, 4)
     assert found.vectors[3].tolist() == pytest.approx([6, 8, 4, 6], abs=0.3)
-    assert len(found.figures["probe"]) == 4
-    assert min(found.figures["probe"]) > 0.9
+    assert len(found.figures.probe) == 4
+    assert min(found.figures.probe) > 0.9
     single = attribute_directions("Age=4", *people, tmp_path / "four")
-    assert single.figures["counts"].keys() == {"no", "yes"}
-    assert "Age" not in single.figures["correlations"]
+    assert single.figures.counts.keys() == {"no", "yes"}
+    assert "Age" not in single.figures.correlations
 
 
 @pytest.mark.slow
 def test_discovered_directions_take_any_decoder_and_classifier(people, tmp_path: Path) -> None:
     found = attribute_directions(
-        "Young", *people, tmp_path / "d", method="discovered", target="Smile",
+        "Young", *people, tmp_path / "d", kind="discovered", target="Smile",
         decode=lambda z: z, classify=lambda x: torch.sigmoid(x[:, 0] - 1.5),
     )  # fmt: skip
     assert found.vectors.shape == (Q, 3)
     with pytest.raises(UserError, match="need a decoder and a classifier"):
-        attribute_directions("Young", *people, tmp_path / "e", method="discovered", target="Smile")
+        attribute_directions("Young", *people, tmp_path / "e", kind="discovered", target="Smile")
 
 
 def test_directions_are_kept_and_belong_to_their_flow(people, tmp_path: Path) -> None:
@@ -134,11 +136,11 @@ def test_directions_are_kept_and_belong_to_their_flow(people, tmp_path: Path) ->
     ("attribute", "options", "told"),
     [
         ("Yuong", {}, "Did you mean 'Young'?"),
-        ("Young", {"method": "mean"}, "There is no kind of directions called 'mean'"),
-        ("Age", {}, "'Age' has 5 values, but mean-difference directions are of binary attributes"),
-        ("Young", {"method": "decorrelated"}, "keep clear of a target, and none was given"),
-        ("Young", {"method": "decorrelated", "target": "Young"}, "both the target and the sensitive attribute"),
-        ("Young", {"method": "decorrelated", "target": "Smle"}, "Did you mean 'Smile'?"),
+        ("Young", {"kind": "mean"}, "There is no kind of directions 'mean'"),
+        ("Age", {}, "'Age' has 5 values, but mean-difference directions need a binary attribute"),
+        ("Young", {"kind": "decorrelated"}, "need a target to keep clear of"),
+        ("Young", {"kind": "decorrelated", "target": "Young"}, "both the target and the sensitive attribute"),
+        ("Young", {"kind": "decorrelated", "target": "Smle"}, "Did you mean 'Smile'?"),
         ("Same", {}, "'Same' has 0 people of class 1"),
     ],
 )
@@ -149,3 +151,17 @@ def test_what_has_no_direction_is_told_and_leaves_nothing(
         attribute_directions(attribute, *people, tmp_path / "x", **options)
     assert told in str(error.value)
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("kind", ["mean-difference", "perpendicular", "first-to-last"])
+def test_directions_come_from_arrays_as_well(people, tmp_path: Path, kind: str) -> None:
+    train, _ = people
+    found = directions_from(train.z, train.labels_of("Young"), kind)
+    if kind == "perpendicular":
+        assert found.norm() == pytest.approx(1, abs=1e-5)
+        assert found.abs().argmax() == 0
+    else:
+        kept = attribute_directions("Young", *people, tmp_path / "young")
+        assert torch.equal(found, kept.vectors)
+    with pytest.raises(UserError, match="need a target"):
+        directions_from(train.z, train.labels_of("Young"), "decorrelated")

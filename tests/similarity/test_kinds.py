@@ -7,16 +7,12 @@ import torch
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.flow.latents import Labelled
-from lassi.similarity.directions import (
-    Hyperplane,
-    class_moments,
-    decorrelated,
-    discovered,
-    first_to_last,
-    hyperplane,
-    pairs,
-    perpendicular,
-)
+from lassi.similarity.hyperplane import Hyperplane, hyperplane
+from lassi.similarity.kinds.decorrelated import decorrelated
+from lassi.similarity.kinds.discovered import Discovery, Searcher
+from lassi.similarity.kinds.pairs import pairs
+from lassi.similarity.kinds.perpendicular import perpendicular
+from lassi.similarity.moments import class_moments, first_to_last
 from lassi.similarity.sets import SimilaritySet
 
 STREAM = Stream(0, "test")
@@ -119,7 +115,8 @@ def test_discovered_directions_are_what_the_classifier_sees_but_the_target() -> 
     target = Hyperplane(t / t.norm(), 0.0)
     v = v / v.norm() * 0.3
     z = torch.randn(500, Q, generator=generator).numpy()
-    found = discovered(target, z, lambda x: x, lambda x: torch.sigmoid(x @ v), count=2, steps=3000, stream=STREAM)
+    search = Searcher(z, lambda x: x, lambda x: torch.sigmoid(x @ v), Discovery(count=2, steps=3000))
+    found = search(target, stream=STREAM)
     assert found.shape == (Q, 2)
     assert torch.allclose(found.norm(dim=0), torch.ones(2), atol=1e-5)
     expected = v - (v @ target.normal) * target.normal
