@@ -76,6 +76,7 @@ def tiny_recipe() -> Path:
 @pytest.fixture(scope="session")
 def tiny_run(tiny_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> "Run":
     """A run of every stage on a tiny world, made once a worker."""
+    from lassi.base.compute import Compute
     from lassi.pipeline.stages import run_recipe
 
     folder = tmp_path_factory.mktemp("runs") / "tiny"
