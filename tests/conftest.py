@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -81,6 +82,23 @@ def tiny_run(tiny_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> "Ru
 
     folder = tmp_path_factory.mktemp("runs") / "tiny"
     return run_recipe(str(tiny_recipe), folder, compute=Compute(threads=1))
+
+
+@pytest.fixture
+def lassi(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Run a command in the test's own folder; returns exit code, output and errors."""
+    from lassi.cli.main import main
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["lassi", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        return code, *capsys.readouterr()
+
+    return run
 
 
 @pytest.fixture

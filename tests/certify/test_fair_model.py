@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
@@ -10,8 +11,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from lassi import FairModel, Outcome
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
+from lassi.certify.along.model import Model
+from lassi.certify.exact.attack import attack_people
+from lassi.certify.methods import METHODS
 from lassi.flow.glow import Glow, GlowSettings
 from lassi.flow.protocol import IdentityFlow
+from lassi.similarity.sets import SimilaritySet
 from networks import random_model, random_people, random_set
 
 
@@ -99,3 +104,97 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     with pytest.raises(UserError, match="takes 3 numbers, the representation gives 12"):
         wrong = LogisticRegression().fit(torch.randn(10, 3).numpy(), [0, 1] * 5)
         FairModel(ours.flow, ours.similarity, ours.representation, wrong).certify(random_people(0, 1))
+
+
+def deficient(seed: int = 5, length: float = 3.0) -> FairModel:
+    """Five directions of rank two: what is searched along the basis is reported along the directions."""
+    model = fair_model(seed, 2, length=length)
+    mix = torch.tensor([[1.0, 0.0, 0.5, 0.7, -0.2], [0.0, 1.0, 0.5, -0.7, 0.3]])
+    similar = SimilaritySet(model.similarity.directions @ mix, 1.0)
+    assert (similar.rank, similar.num_directions) == (2, 5)
+    return FairModel(model.flow, similar, model.representation, model.classifier, 0.5)
+
+
+def test_t_means_the_same_wherever_it_is_seen() -> None:
+    """A counterexample's t leads, through similar(), to the picture that gets the other class."""
+    model, x = deficient(), random_people(5, 30)
+    found = [c for c in model.certify(x, "exact-joint") if c.counterexample is not None]
+    assert found
+    for certificate in found:
+        t = torch.tensor([certificate.counterexample.t])
+        assert t.shape == (1, 5)
+        assert t.norm() <= 1 + 1e-6
+        there = model.similar(x[certificate.person : certificate.person + 1], t)[0]
+        assert model.predict(there).item() == certificate.counterexample.predicted != certificate.predicted
+    attacks = attack_people(model.model, x, range(30), model.similarity, seed=0)
+    hits = [attack for attack in attacks if attack.nearest is not None]
+    assert hits
+    for attack in hits:
+        t = torch.tensor([attack.nearest.t])
+        assert attack.distance == pytest.approx(t.norm().item(), rel=1e-5)
+        there = model.similar(x[attack.person : attack.person + 1], t * (1 + 1e-4))[0]
+        assert model.predict(there).item() == attack.nearest.predicted != attack.predicted
+
+
+def test_coefficients_of_the_basis_and_of_the_directions_lead_to_the_same_place() -> None:
+    similar = deficient().similarity
+    v = similar.uniform(40, stream=Stream(0, "v")).double()
+    t = similar.along_directions(v)
+    assert torch.allclose(t.norm(dim=1), v.norm(dim=1), rtol=1e-9)
+    assert torch.allclose(t @ similar.directions.double().T, v @ similar.basis64.T, atol=1e-9)
+
+
+def test_a_counterexample_on_which_the_plain_model_does_not_agree_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x = fair_model(1), random_people(1, 40)
+    found = model.certify(x)
+    refuted = [c.person for c in found if c.outcome is Outcome.COUNTEREXAMPLE]
+    assert refuted
+    own = {c.person: c.predicted for c in found}
+    calls = []
+
+    def stubborn(self, z):  # noqa: ARG001
+        """The plain model, in its own precision, keeps everybody's class."""
+        calls.append(len(z))
+        return torch.tensor([own[person] for person in waiting])
+
+    waiting = refuted[:1]
+    monkeypatch.setattr(Model, "predict", stubborn)
+    (again,) = model.certify(x[refuted[0] : refuted[0] + 1])
+    assert calls == [1, 1], "here and there"
+    assert again.outcome is Outcome.UNDECIDED
+    assert again.counterexample is None
+
+
+def test_memory_is_bounded_by_a_chunk_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x = fair_model(1, 3), random_people(1, 70)
+    seen = []
+    certify = METHODS["exact-joint"].certify
+    monkeypatch.setattr(
+        METHODS["exact-joint"], "certify", lambda s, people, plan: seen.append(len(people)) or certify(s, people, plan)
+    )
+    encoded = []
+    monkeypatch.setattr(IdentityFlow, "encode", lambda self, z: encoded.append(len(z)) or z)  # noqa: ARG005
+    assert len(model.certify(x)) == 70
+    assert max(seen) == 16
+    assert sum(seen) == 70
+    encoded.clear()
+    model.counterexample(x)
+    assert encoded == [70], "pictures are encoded once"
+
+
+def test_a_sequence_of_certificates_shows_itself() -> None:
+    model, x = fair_model(1), random_people(1, 40)
+    found = model.certify(x)
+    assert len(found) == len(list(found)) == 40
+    assert found[3] == list(found)[3]
+    assert len(found[:5]) == 5
+    records = found.to_records()
+    frame = pandas.DataFrame(records)
+    assert frame["certified"].sum() == sum(c.is_certified for c in found)
+    assert {"person", "outcome", "predicted", "margin", "slack"} <= set(frame.columns)
+    text, html = repr(found), found._repr_html_()
+    assert text.startswith("40 certificates (exact-joint): ")
+    assert "… and 20 more" in text
+    assert html.count("<tr>") == 21
+    assert "counterexample" in html
+    assert sum(found.counts().values()) == 40

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from lassi.report.report import write_report
+from lassi.report.write import write_report
 from lassi.run.run import Run
 from reading import look_around, opened, serious
 

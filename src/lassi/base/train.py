@@ -169,6 +169,7 @@ def _best(model: nn.Module, state: State) -> Trained:
     return Trained(state.best_step, state.best_value, state.curve)
 
 
+@torch.enable_grad()
 def _step(trainee: Trainee, optimiser: torch.optim.Optimizer, settings: TrainSettings, state: State) -> None:
     model, rate = trainee.model, settings.rate(state.step)
     for group in optimiser.param_groups:

@@ -5,13 +5,13 @@ a *cell* is one model for one question, trained with one seed. A cell is identif
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from lassi.base.artefact import digest
 from lassi.base.errors import UserError
 from lassi.recipe.tables import ExperimentTable
-from lassi.representation.methods import TrainingMethod
+from lassi.representation.methods import TRAINING_METHODS, TrainingMethod
 
 Weight = float | int | str | bool
 
@@ -69,8 +69,15 @@ class ModelSpec:
     batch: int | None = None
 
     def __str__(self) -> str:
-        weights = ", ".join(f"{name} {value}" for name, value in self.weights.items())
-        return f"{self.method} ({weights + ', ' if weights else ''}σ {self.sigma_rs:g})"
+        """The method, with the settings that are not its defaults.
+
+        >>> str(ModelSpec("lassi", {"lambda1": 1.0, "lambda2": 0.1, "samples": 10}, 0.5))
+        'lassi (λ2 0.1, σ 0.5)'
+        """
+        defaults = {field.name: field.default for field in fields(TRAINING_METHODS[self.method])}
+        own = {name: value for name, value in self.weights.items() if value != defaults.get(name)}
+        weights = "".join(f"{name.replace('lambda', 'λ')} {value}, " for name, value in own.items())
+        return f"{self.method} ({weights}σ {self.sigma_rs:g})"
 
 
 @dataclass(frozen=True)
@@ -180,11 +187,12 @@ def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int]) -> list
 
 
 def by_question(cells: list[Cell]) -> dict[Question, list[Cell]]:
-    """The cells of each question, in the recipe's order."""
+    """The cells of each question, in the recipe's order; those of a fairness-trained method come last."""
+    order = list(TRAINING_METHODS)
     found: dict[Question, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.question, []).append(cell)
-    return found
+    return {question: sorted(own, key=lambda cell: order.index(cell.method.name)) for question, own in found.items()}
 
 
 def named(*parts: str, settings: object) -> str:

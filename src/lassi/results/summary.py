@@ -8,6 +8,7 @@ from lassi.base.artefact import digest
 from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import METHODS
 from lassi.recipe.cells import ModelSpec, Question
+from lassi.representation.methods import TRAINING_METHODS
 from lassi.results.paper import PaperFigures, Pictures, paper_figures
 from lassi.results.records import CellResult, MethodResult, Results
 
@@ -114,11 +115,12 @@ def _method_summary(results: list[MethodResult]) -> MethodSummary:
 
 
 def by_question(models: Sequence[ModelSummary]) -> dict[Question, list[ModelSummary]]:
-    """The models of each question, in the recipe's order."""
+    """The models of each question, in the recipe's order; those of a fairness-trained method come last."""
+    order = list(TRAINING_METHODS)
     found: dict[Question, list[ModelSummary]] = {}
     for model in models:
         found.setdefault(model.question, []).append(model)
-    return found
+    return {question: sorted(own, key=lambda model: order.index(model.model.method)) for question, own in found.items()}
 
 
 def model_names(models: Sequence[ModelSummary]) -> list[str]:
