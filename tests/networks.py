@@ -11,7 +11,7 @@ from lassi.certify.certificate import Certificate
 from lassi.certify.certification import Certification
 from lassi.certify.method import People, Subject
 from lassi.certify.people import Certifier
-from lassi.consumer.classifier import Classifier
+from lassi.consumer.classifier import Classifier, from_linear
 from lassi.representation.network import Representation
 from lassi.similarity.sets import SimilaritySet
 
@@ -33,6 +33,17 @@ def random_model(
     r, c = r.eval().requires_grad_(False), c.eval().requires_grad_(False)
     c.linears[-1].bias -= c(r(random_people(seed + 1, 500, q))).mean(0)  # every class has its people
     return Model(r, c)
+
+
+def plain_model(weights: list[Tensor], biases: list[Tensor], offset: float = 0.0) -> Model:
+    """Layers as they are, BatchNorm doing next to nothing; the class is whether the first number exceeds an offset."""
+    r = Representation(weights[0].shape[1], [len(bias) for bias in biases], stream=Stream(0, "plain"))
+    for linear, weight, bias in zip(r.linears, weights, biases, strict=True):
+        linear.weight.data, linear.bias.data = weight, bias
+    rows = torch.zeros(2, len(biases[-1]))
+    rows[1, 0] = 1.0
+    c = from_linear(rows, torch.tensor([0.0, -offset]))
+    return Model(r.eval().requires_grad_(False), c.requires_grad_(False))
 
 
 def random_people(seed: int, count: int = 8, q: int = 20) -> Tensor:

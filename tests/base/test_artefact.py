@@ -156,7 +156,10 @@ def test_a_full_disk_is_reported_and_leaves_nothing(small_disk: Path) -> None:
 
 @pytest.mark.usefixtures("full_disk")
 def test_a_full_disk_is_reported_even_where_no_small_disk_can_be_mounted(tmp_path: Path) -> None:
-    with pytest.raises(DiskFull), new_artefact(tmp_path / "flow", IDENTITY) as draft:
+    with (
+        pytest.raises(DiskFull, match=r"The disk filled up while writing '.*/flow/whole'"),
+        new_artefact(tmp_path / "flow", IDENTITY) as draft,
+    ):
         draft.write_bytes("half", bytes(900_000))
         draft.write_bytes("whole", bytes(1_100_000))
     assert list(tmp_path.iterdir()) == []
@@ -187,7 +190,7 @@ def test_settings_can_have_numbers_as_keys(tmp_path: Path) -> None:
 
 def test_a_full_disk_keeps_the_old_file(small_disk: Path) -> None:
     write_whole(small_disk / "sheet.png", b"old")
-    with pytest.raises(DiskFull):
+    with pytest.raises(DiskFull, match=r"The disk filled up while writing '.*/sheet.png'"):
         write_whole(small_disk / "sheet.png", bytes(2_000_000))
     assert [path.name for path in small_disk.iterdir()] == ["sheet.png"]
     assert (small_disk / "sheet.png").read_bytes() == b"old"

@@ -28,11 +28,8 @@ def test_a_file_gets_one_line_per_stage() -> None:
 
 def test_a_stage_that_fails_is_not_summarised() -> None:
     out = io.StringIO()
-    try:
-        with Lines(out).task("encoding", 3, "images"):
-            raise RuntimeError
-    except RuntimeError:
-        pass
+    with pytest.raises(RuntimeError, match="broken"), Lines(out).task("encoding", 3, "images"):
+        raise RuntimeError("broken")
     assert out.getvalue() == ""
 
 
@@ -55,7 +52,8 @@ def test_a_terminal_shows_the_stage_its_rate_and_the_time_left(monkeypatch: pyte
     assert re.search(r"0:00:0\d left", seen)
 
 
-def test_silence_is_silent() -> None:
+def test_silence_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
     with SILENT.task("x", 1, "y") as task:
         task.advance()
         task.note("z")
+    assert capfd.readouterr() == ("", "")

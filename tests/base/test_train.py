@@ -23,7 +23,7 @@ from lassi.base.train import Diverged, TrainSettings, train
 
 
 class Line:
-    """Fit y = 3x − 1 by a network; stops at a step, or breaks at one, if told to."""
+    """Fit y = 3x − 1 by a network; stops at a step, or breaks at one, if asked to."""
 
     batch = 16
 
@@ -149,7 +149,7 @@ def test_the_number_of_threads_is_settled_before_the_first_step(tmp_path: Path) 
 def test_a_validation_that_is_not_finite_stops_the_run() -> None:
     line = Line()
     line.validate = lambda: math.nan  # type: ignore[method-assign]
-    with pytest.raises(Diverged, match="The validation after step 25 gave nan"):
+    with pytest.raises(Diverged, match="Validation after step 25 gave nan"):
         train(line, SETTINGS, compute=ONE)
 
 
@@ -162,15 +162,15 @@ def test_checkpoints_of_another_run_are_not_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("break_gradient", "told"),
+    ("break_gradient", "message"),
     [(False, "the output of '3' is not finite"), (True, "the gradient of '3.weight' is not finite")],
 )
-def test_the_first_value_that_is_not_finite_stops_the_run(tmp_path: Path, break_gradient: bool, told: str) -> None:
+def test_the_first_value_that_is_not_finite_stops_the_run(tmp_path: Path, break_gradient: bool, message: str) -> None:
     line = Line(break_at=60, break_gradient=break_gradient)
     checkpoints = Checkpoints(tmp_path / "c", "run", seconds=0)
     with pytest.raises(Diverged) as error:
         train(line, SETTINGS, checkpoints=checkpoints, compute=ONE)
-    assert f"at step 61: {told}, at the learning rate 0.011" in error.value.sentence
+    assert f"at step 61: {message}, at learning rate 0.011" in error.value.sentence
     assert "Lower the learning rate" in error.value.hint
     good = Line()
     train(good, SETTINGS, checkpoints=Checkpoints(tmp_path / "c", "run"))
@@ -222,7 +222,7 @@ def test_training_leaves_the_number_of_threads_as_it_was(threads: int | None) ->
     try:
         train(Line(), TrainSettings(3), compute=Compute(threads))
         assert torch.get_num_threads() == 2
-        with pytest.raises(Diverged):
+        with pytest.raises(Diverged, match="is not finite"):
             train(Line(break_at=1), SETTINGS, compute=ONE)
         assert torch.get_num_threads() == 2
     finally:
@@ -238,28 +238,28 @@ def test_the_fastest_number_of_threads_is_taken() -> None:
 
     before = torch.get_num_threads()
     assert fastest_threads(faster_alone) == 1
-    assert fastest_threads(faster_together) > 1 or cores() == 1
+    assert (fastest_threads(faster_together) > 1) == (cores() > 1)
     assert torch.get_num_threads() == before
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "message"),
     [
-        {"steps": 0},
-        {"steps": 5, "learning_rate": 0.0},
-        {"steps": 5, "learning_rate": math.inf},
-        {"steps": 5, "clip": -1.0},
-        {"steps": 5, "patience": 0},
-        {"steps": 5, "decay": "linear"},
+        ({"steps": 0}, "training's steps is 0"),
+        ({"steps": 5, "learning_rate": 0.0}, "training's learning_rate is 0.0"),
+        ({"steps": 5, "learning_rate": math.inf}, "training's learning_rate is inf"),
+        ({"steps": 5, "clip": -1.0}, "training's clip is -1.0"),
+        ({"steps": 5, "patience": 0}, "training's patience is 0"),
+        ({"steps": 5, "decay": "linear"}, "no decay 'linear'"),
     ],
 )
-def test_impossible_settings_are_refused(wrong: dict) -> None:
-    with pytest.raises(UserError):
+def test_impossible_settings_are_refused(wrong: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         TrainSettings(**wrong)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda t: t.pop("bias"), "'bias' is missing"),
         (lambda t: t.update(more=torch.zeros(1)), "'more' is not part of the model"),
@@ -271,10 +271,11 @@ def test_impossible_settings_are_refused(wrong: dict) -> None:
         (lambda t: t.update(bias=torch.full((2,), torch.nan)), "'bias' has values that are not finite"),
     ],
 )
-def test_tensors_that_do_not_fit_are_named(change, told: str) -> None:
-    module = nn.Linear(3, 2)
+def test_tensors_that_do_not_fit_are_named(change, message: str) -> None:
+    with Stream(0, "module").global_torch():
+        module = nn.Linear(3, 2)
     tensors = dict(module.state_dict())
     change(tensors)
     with pytest.raises(UserError) as error:
         fill(module, tensors, called="the file")
-    assert told in str(error.value)
+    assert message in str(error.value)

@@ -18,14 +18,17 @@ def test_port_and_certificate_find_the_same_radii(n: int) -> None:
     centres = CentreSmoothing(0.65, samples=2000, samples0=2000, candidates=None, quantile="hoeffding")
     classes = ClassSmoothing(0.5, samples=20_000)
     ours = certify_modular(model, z, range(4), similar, ModularPlan(centres, classes), seed=0)
+    compared = 0
     for person, certificate in enumerate(ours):
         plain = plain_modular(
             model, z[person], similar, settings, generator=Stream(person, "plain").torch(), force=True
         )
         if certificate.figures["centre_radius"] is not None:
+            compared += 1
             assert plain.centre_radius == pytest.approx(certificate.figures["centre_radius"], rel=0.2)
             radius = plain.class_radius or 0.0
             assert radius == pytest.approx(certificate.figures["class_radius"], rel=0.2, abs=0.1)
+    assert compared >= 2, "not everybody abstains"
 
 
 def test_joint_port_and_certificate_find_the_same_radii() -> None:

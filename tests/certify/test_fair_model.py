@@ -51,7 +51,9 @@ def test_the_smoothed_model_answers_as_its_certificates_say(method: str) -> None
     certified = {c.person: c.predicted for c in model.certify(x, method) if c.is_certified}
     assert certified
     answers = model.predict_smoothed(x, method, seed=1)
-    assert all(answers[person] in (predicted, None) for person, predicted in certified.items())
+    given = {person: answers[person] for person in certified if answers[person] is not None}
+    assert len(given) > len(certified) / 2, "most get an answer; the others abstain, which is always allowed"
+    assert given.items() <= certified.items()
     with pytest.raises(UserError, match="no smoothed model"):
         model.predict_smoothed(x, "exact-joint")
 
@@ -102,7 +104,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     with pytest.raises(UserError, match="latents have different lengths: the flow has 21"):
         FairModel(IdentityFlow(21), ours.similarity, ours.representation, ours.classifier)
     with pytest.raises(UserError, match="takes 3 numbers, the representation gives 12"):
-        wrong = LogisticRegression().fit(torch.randn(10, 3).numpy(), [0, 1] * 5)
+        wrong = LogisticRegression().fit(random_people(0, 10, 3).numpy(), [0, 1] * 5)
         FairModel(ours.flow, ours.similarity, ours.representation, wrong).certify(random_people(0, 1))
 
 

@@ -82,8 +82,10 @@ def test_the_largest_radius_is_told_for_few_directions() -> None:
     model, z, similar = random_model(6), random_people(6, 10), random_set(6, 2)
     found = certify_some(model, People(z, range(10)), similar, "exact-joint", Certification(flip=2.0))
     assert any(c.flip is not None for c in found)
+    assert {c.is_certified for c in found} == {True, False}, "both happen"
     for certificate in found:
-        assert certificate.is_certified == (certificate.flip is None or certificate.flip >= 1)
+        first = math.inf if certificate.flip is None else certificate.flip
+        assert certificate.is_certified == (first >= 1)
         if certificate.flip:
             ball = SimilaritySet(similar.directions, certificate.flip)
             row = certificate.person
@@ -100,8 +102,14 @@ def test_bad_input_is_told() -> None:
             certify_some(model, People(broken, [7, 8, 9]), similar, "exact-joint", QUICK)
     with pytest.raises(UserError, match="Did you mean 'exact-joint'"):
         certify_some(model, People(z, [7, 8, 9]), similar, "exact-jiont", QUICK)
-    for settings in ({"candidates": "some"}, {"flip": 0.0}, {"max_boxes": 0}, {"family": "both"}, {"sigma_cs": -1.0}):
-        with pytest.raises(UserError):
+    for settings, sentence in (
+        ({"candidates": "some"}, "certify.candidates is 'some'"),
+        ({"flip": 0.0}, r"certify.flip is 0\.0"),
+        ({"max_boxes": 0}, "certify.max_boxes is 0"),
+        ({"family": "both"}, "no family 'both'"),
+        ({"sigma_cs": -1.0}, r"noise is -1\.0"),
+    ):
+        with pytest.raises(UserError, match=sentence):
             Certification(**settings)
 
 

@@ -49,7 +49,7 @@ def test_every_command_explains_itself(lassi, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["dta"], "No such command 'dta'"),
         (["data", "show"], "Missing argument 'NAME'"),
@@ -62,12 +62,12 @@ def test_every_command_explains_itself(lassi, monkeypatch: pytest.MonkeyPatch) -
         (["data", "show", "shapes", "--root", "x"], "Leave out --root."),
     ],
 )
-def test_the_users_mistakes_are_one_sentence_and_exit_1(lassi, arguments: list[str], told: str) -> None:
+def test_the_users_mistakes_are_one_sentence_and_exit_1(lassi, arguments: list[str], message: str) -> None:
     code, out, err = lassi(*arguments)
     assert code == USERS_ERROR
     assert out == ""
     assert err.startswith("lassi: ")
-    assert told in err
+    assert message in err
     assert "Traceback" not in err
     assert len(err.splitlines()) == 2
 
@@ -136,7 +136,7 @@ def test_bench_prints_the_houses_json(lassi) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "told"),
+    ("error", "code", "message"),
     [
         (UserError("No.", hint="Yes."), USERS_ERROR, "lassi: No.\n       Yes.\n"),
         (KeyboardInterrupt(), INTERRUPTED, "run the same command again: lassi"),
@@ -144,13 +144,13 @@ def test_bench_prints_the_houses_json(lassi) -> None:
     ],
 )
 def test_every_kind_of_error_has_its_exit_code(
-    capsys: pytest.CaptureFixture[str], error: BaseException, code: int, told: str
+    capsys: pytest.CaptureFixture[str], error: BaseException, code: int, message: str
 ) -> None:
     def fail() -> None:
         raise error
 
     assert reporting_errors(fail) == code
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_an_interruption_leaves_nothing_and_says_how_to_go_on(tmp_path: Path, until) -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
+from lassi.base.streams import Stream
 from lassi.bench.plain_glow import PlainGlow
 from terminal import Terminal
 
@@ -82,8 +83,8 @@ def test_check_saves_its_report(lassi, run_folder: Path, tmp_path: Path) -> None
 
 
 def test_import_reads_a_published_checkpoint_and_checks_it(lassi, tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    plain = PlainGlow(16, 2, 2, 6, affine=False, lu=True)
+    with Stream(0, "published").global_torch():
+        plain = PlainGlow(16, 2, 2, 6, affine=False, lu=True)
     torch.save(plain.state_dict(), tmp_path / "glow.pt")
     code, out, _ = lassi("import", "glow", "glow.pt", "--size", "16", "--out", "imported", "--json")
     found = json.loads(out)

@@ -97,10 +97,10 @@ def test_certify_answers_for_one_picture(lassi, tiny_run: Run, tmp_path: Path) -
     assert json.loads(out)["sheet"] == "row.png"
     with Image.open(tmp_path / "row.png") as row:
         assert row.width > 9 * 80
-    code, _, told = lassi("certify", str(tiny_run.folder), "--image", "none.png")
+    code, _, message = lassi("certify", str(tiny_run.folder), "--image", "none.png")
     assert code == 1
-    assert "none.png: the picture cannot be read" in told
-    assert "Choose another picture." in told, "and nothing about rows of a dataset"
+    assert "none.png: the picture cannot be read" in message
+    assert "Choose another picture." in message, "and nothing about rows of a dataset"
 
 
 def test_other_noise_and_few_samples_are_warned_of(lassi, tiny_run: Run) -> None:

@@ -78,20 +78,20 @@ def test_scores_count_as_a_person_would() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: ClassifierTraining(sigma=-1.0), "noise on representations is -1.0"),
-        (lambda: Classifier(3, 1, stream=Stream(0, "c")), "There are 1 classes"),
+        (lambda: Classifier(3, 1, stream=Stream(0, "c")), "The task has 1 classes"),
     ],
 )
-def test_impossible_settings_are_refused(make, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_impossible_settings_are_refused(make, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         make()
 
 
 def test_a_task_of_one_class_is_refused(tmp_path: Path) -> None:
     one = Represented(torch.zeros(10, 8), torch.zeros(10, dtype=torch.int64))
-    with pytest.raises(UserError, match="All training people are of one class"):
+    with pytest.raises(UserError, match="All training people belong to one class"):
         stage(tmp_path / "c", Lessons(one, one), ClassifierTraining(0.1), 0, 2).make()
 
 

@@ -17,7 +17,7 @@ from lassi.base.errors import UserError
 from lassi.consumer.classifier import Classifier, Represented, evaluate, load_classifier, save_classifier
 from lassi.consumer.foreign import Foreign, as_classifier, from_sklearn
 
-LINEAR = [LogisticRegression(), RidgeClassifier(), LinearSVC(), SGDClassifier(random_state=0)]
+LINEAR = [LogisticRegression(), RidgeClassifier(), LinearSVC(random_state=0), SGDClassifier(random_state=0)]
 OTHERS = [
     RandomForestClassifier(10, random_state=0),
     KNeighborsClassifier(),
@@ -61,7 +61,7 @@ def test_others_are_used_in_memory_and_not_converted(estimator) -> None:
 def test_coefficients_of_a_vote_between_pairs_are_not_taken_for_a_linear_classifier() -> None:
     """Three classes have three pairs, so the shapes fit; the meaning does not."""
     r, labels = represented(3)
-    fitted = SVC(kernel="linear").fit(r, labels)
+    fitted = SVC(kernel="linear", random_state=0).fit(r, labels)
     assert fitted.coef_.shape == (3, 6)
     ours = as_classifier(fitted)
     assert isinstance(ours, Foreign)
@@ -76,13 +76,13 @@ def test_ours_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "told"),
+    ("estimator", "message"),
     [
         (SimpleNamespace(), "has no 'predict': it is not a fitted classifier"),
         (LogisticRegression(), "has no 'classes_'"),
         (LogisticRegression().fit(represented(2)[0], 3 + represented(2)[1]), r"The classes are \[3, 4\]"),
     ],
 )
-def test_what_is_no_classifier_is_refused(estimator, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_what_is_no_classifier_is_refused(estimator, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         as_classifier(estimator)

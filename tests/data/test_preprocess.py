@@ -29,7 +29,7 @@ def test_noise_stays_within_its_level_and_is_uniform(seed: int) -> None:
 
 
 def test_half_of_the_pictures_are_mirrored_each_as_a_whole() -> None:
-    x = torch.rand(4000, 3, 4, 4)
+    x = torch.rand(4000, 3, 4, 4, generator=Stream(0, "pictures").torch())
     y = flip(x, stream=Stream(0, "flips"))
     same, mirrored = (y == x).all((1, 2, 3)), (y == x.flip(-1)).all((1, 2, 3))
     assert (same ^ mirrored).all()

@@ -8,30 +8,17 @@ import pytest
 
 from lassi.base.errors import UserError
 from lassi.data.check import check_dataset
-from lassi.data.factors import NUM_COMBINATIONS, ORIENTATIONS, SCALES, factors_of
+from lassi.data.factors import NUM_COMBINATIONS, NUM_SCENES, factors_of
 from lassi.data.shapes import render
 from lassi.data.shapes3d import Shapes3D
+from shapes_file import factors_of_scenes, labels_of, write_file, write_scenes
 
-SCENES = np.arange(0, NUM_COMBINATIONS // 15, 401)
-
-
-def values(factors: np.ndarray) -> np.ndarray:
-    """The labels as the official file holds them."""
-    hues = factors[:, :3] / 10
-    return np.column_stack([hues, SCALES[factors[:, 3]], factors[:, 4], ORIENTATIONS[factors[:, 5]]])
-
-
-def write(root: Path, labels: np.ndarray, images: np.ndarray) -> Path:
-    with h5py.File(root / "3dshapes.h5", "w") as file:
-        file.create_dataset("images", data=images, chunks=(10, 16, 16, 1), compression="gzip")
-        file.create_dataset("labels", data=labels)
-    return root
+SCENES = np.arange(0, NUM_SCENES, 401)
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    factors = factors_of((SCENES[:, None] * 15 + np.arange(15)).reshape(-1))
-    return write(tmp_path, values(factors), render(factors, 64).transpose(0, 2, 3, 1))
+    return write_scenes(tmp_path, SCENES)
 
 
 @pytest.mark.parametrize("prepared", [False, True])
@@ -41,8 +28,7 @@ def test_pictures_and_factors_are_those_of_the_file(root: Path, prepared: bool) 
         dataset.prepare()
     people = np.array([5, 900, 3, 3, 17])
     assert (dataset.images(people) == render(dataset.factors[people], 64)).all()
-    expected = factors_of((SCENES[:, None] * 15 + np.arange(15)).reshape(-1))
-    assert (dataset.factors == expected).all()
+    assert (dataset.factors == factors_of_scenes(SCENES)).all()
     assert (dataset.labels("orientation", people) == people % 15).all()
 
 
@@ -84,15 +70,15 @@ def test_split_files_are_followed(root: Path) -> None:
 
 def test_the_other_convention_for_scales_is_understood(tmp_path: Path) -> None:
     factors = factors_of(np.arange(0, NUM_COMBINATIONS, 4_801))
-    labels = values(factors)
+    labels = labels_of(factors)
     labels[:, 3] = factors[:, 3] / 7
-    write(tmp_path, labels, np.zeros((len(factors), 64, 64, 3), np.uint8))
+    write_file(tmp_path, labels, np.zeros((len(factors), 64, 64, 3), np.uint8))
     assert (Shapes3D(tmp_path, 64).factors == factors).all()
 
 
 def test_a_scene_with_missing_orientations_is_reported(tmp_path: Path) -> None:
     factors = factors_of(np.arange(0, NUM_COMBINATIONS, 4_801))
-    write(tmp_path, values(factors), np.zeros((len(factors), 64, 64, 3), np.uint8))
+    write_file(tmp_path, labels_of(factors), np.zeros((len(factors), 64, 64, 3), np.uint8))
     with pytest.raises(UserError, match="lacks some orientations of the requested scenes"):
         Shapes3D(tmp_path, 64).similar([0])
 
@@ -114,7 +100,7 @@ def test_no_people_give_no_pictures(root: Path) -> None:
 
 
 def test_two_pictures_with_the_same_factors_are_refused(tmp_path: Path) -> None:
-    write(tmp_path, values(factors_of(np.zeros(15, int))), np.zeros((15, 64, 64, 3), np.uint8))
+    write_file(tmp_path, labels_of(factors_of(np.zeros(15, int))), np.zeros((15, 64, 64, 3), np.uint8))
     with pytest.raises(UserError, match="two pictures with the same factors"):
         Shapes3D(tmp_path, 64)
 
@@ -127,14 +113,14 @@ def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "3dshapes.h5").write_bytes(b"not hdf5")
     with pytest.raises(UserError, match=r"3dshapes.h5' cannot be read"):
         Shapes3D(tmp_path, 64)
-    labels = values(factors_of(np.arange(15)))
+    labels = labels_of(factors_of(np.arange(15)))
     labels[7, 5] = 31
-    write(tmp_path, labels, np.zeros((15, 64, 64, 3), np.uint8))
+    write_file(tmp_path, labels, np.zeros((15, 64, 64, 3), np.uint8))
     with pytest.raises(UserError, match=r"row 7: 'orientation' is 31, but must be one of -30, "):
         Shapes3D(tmp_path, 64)
-    write(tmp_path, values(factors_of(np.arange(15))), np.zeros((15, 64, 64, 3), np.uint8))
+    write_file(tmp_path, labels_of(factors_of(np.arange(15))), np.zeros((15, 64, 64, 3), np.uint8))
     with pytest.raises(UserError, match=r"smaller than the working size 128"):
         Shapes3D(tmp_path, 128)
-    write(tmp_path, values(factors_of(np.arange(14))), np.zeros((15, 64, 64, 3), np.uint8))
+    write_file(tmp_path, labels_of(factors_of(np.arange(14))), np.zeros((15, 64, 64, 3), np.uint8))
     with pytest.raises(UserError, match=r"labels have shape \(14, 6\), but each of the 15 images needs six"):
         Shapes3D(tmp_path, 64)

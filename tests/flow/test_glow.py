@@ -86,9 +86,8 @@ def test_log_determinants_are_those_of_autograd(coupling: str, mixing: str, leve
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("lu", [False, True])
 def test_it_equals_the_plain_unfused_glow(affine: bool, lu: bool) -> None:
-    torch.manual_seed(3)
-    plain = PlainGlow(16, 3, 3, 5, affine=affine, lu=lu)
-    with torch.no_grad():
+    with Stream(3, "plain").global_torch(), torch.no_grad():
+        plain = PlainGlow(16, 3, 3, 5, affine=affine, lu=lu)
         for parameter in plain.parameters():
             parameter += 0.05 * torch.randn_like(parameter)
     glow, plain = convert_glow(plain.state_dict(), 16, called="plain").double(), plain.double()
@@ -115,11 +114,12 @@ def test_latents_are_ordered_by_level_as_published() -> None:
 
 
 def test_a_zero_convolution_pads_with_ones() -> None:
+    generator = Stream(0, "padding").torch()
     conv = ZeroConv(2, 3)
     with torch.no_grad():
         for parameter in conv.parameters():
-            parameter.normal_()
-    x = torch.randn(2, 2, 5, 7)
+            parameter.normal_(generator=generator)
+    x = torch.randn(2, 2, 5, 7, generator=generator)
     padded = torch.nn.functional.pad(x, (1, 1, 1, 1), value=1.0)
     plain = torch.nn.functional.conv2d(padded, conv.weight, conv.bias) * torch.exp(3 * conv.scale)[:, None, None]
     assert torch.allclose(conv(x), plain, atol=1e-5)
@@ -182,7 +182,8 @@ def test_a_frozen_flow_discards_fused_weights_when_weights_change_or_it_is_train
 
 def test_gradients_flow_through_a_frozen_decoder() -> None:
     glow = make().double().freeze()
-    z = torch.randn(1, glow.latent_dim, dtype=torch.float64, requires_grad=True)
+    generator = Stream(0, "z").torch()
+    z = torch.randn(1, glow.latent_dim, generator=generator, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda v: glow.decode(v)[:, :, :2, :2], z)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from lassi.base.streams import Stream
 from lassi.data.shapes import Shapes
 from lassi.flow.latents import Encoder, LatentsStage
 from lassi.flow.protocol import Flow, IdentityFlow
@@ -12,11 +13,11 @@ from lassi.flow.protocol import Flow, IdentityFlow
 
 def test_the_identity_is_a_flow() -> None:
     flow: Flow = IdentityFlow(3, 4, 4)
-    x = torch.randn(5, 3, 4, 4)
+    x = torch.randn(5, 3, 4, 4, generator=Stream(0, "x").torch())
     z = flow.encode(x)
     assert (flow.latent_dim, z.shape) == (48, (5, 48))
     assert torch.equal(flow.decode(z), x)
-    rows = torch.randn(7, 6)
+    rows = torch.randn(7, 6, generator=Stream(0, "rows").torch())
     assert torch.equal(IdentityFlow(6).encode(rows), rows)
 
 

@@ -8,15 +8,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
+from lassi.data.factors import NUM_SCENES
+from lassi.data.shapes3d import Shapes3D
 from lassi.pipeline.stages import run_recipe
 from lassi.recipe.cells import by_question
 from lassi.recipe.recipe import Recipe, load_recipe, shipped_recipes
 from lassi.results.paper import Pictures, paper_figures
 from lassi.results.store import read_results
+from shapes_file import write_scenes
 
 PAPER = ("celeba-64-paper", "celeba-128-paper", "fairface-64-paper", "shapes3d-paper")
 TINY = (
@@ -132,31 +136,70 @@ def test_the_claim_of_a_recipe_is_about_its_first_table() -> None:
     assert (last.method.name, last.model.weights["lambda1"], last.sigma_rs) == ("lassi", 1.0, 2.5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["celeba-64-paper", "celeba-128-paper", "fairface-64-paper", "fairface-32"])
-def test_every_experiment_runs_to_its_report_on_some_faces(name: str, faces: Path, tmp_path: Path) -> None:
-    data = name.split("-")[0]
-    few = ["data.every=500", "data.at_most={train=200, valid=60}", "baselines.epochs=1", "baselines.batch=50"]
-    recipe = load_recipe(name, [*TINY, f"data.root={faces / data}", *few])
+def run_to_its_report(name: str, changes: list[str], folder: Path) -> None:
+    """Every experiment of a shipped recipe, for one epoch: each cell has its result, each question its table."""
+    recipe = load_recipe(name, changes)
     small = recipe.model_copy(
         update={"experiment": tuple(e.model_copy(update={"epochs": 1}) for e in recipe.experiment)}
     )
-    done = run_recipe(small, tmp_path / "run", compute=Compute(threads=1))
-    page = (tmp_path / "run/report.html").read_text()
-    results = read_results(tmp_path / "run")
+    done = run_recipe(small, folder, compute=Compute(threads=1))
+    results = read_results(folder)
     assert len(results.cells) == len(done.cells) == len(recipe.cells())
-    for question in by_question(done.cells):
+    assert len(recipe.experiment) == len(load_recipe(name).experiment)
+    for cell, result in zip(done.cells, results.cells, strict=True):
+        methods = recipe.certification(cell.experiment).methods
+        assert tuple(result.certificates) == methods
+        assert all(found.people == len(done.people("test")) > 0 for found in result.certificates.values())
+    asked = {(kind, e.target) for e in recipe.experiment for kind in e.baselines}
+    assert {(found.baseline, found.target) for found in results.baselines} == asked
+    questions = by_question(done.cells)
+    page = (folder / "report.html").read_text()
+    assert questions
+    for question in questions:
         assert question.table in page
+
+
+FACES = ("celeba-64-paper", "celeba-128-paper", "celeba-32", "fairface-64-paper", "fairface-32")
+RENDERED = ("shapes", "shapes-quick")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FACES)
+def test_every_experiment_runs_to_its_report_on_some_faces(name: str, faces: Path, tmp_path: Path) -> None:
+    data = name.split("-")[0]
+    few = ["data.every=500", "data.at_most={train=200, valid=60}", "baselines.epochs=1", "baselines.batch=50"]
+    run_to_its_report(name, [*TINY, f"data.root={faces / data}", *few], tmp_path / "run")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RENDERED)
+def test_every_experiment_runs_to_its_report_on_rendered_shapes(name: str, tmp_path: Path) -> None:
+    run_to_its_report(name, LITTLE["shapes"], tmp_path / "run")
+
+
+@pytest.mark.slow
+def test_every_experiment_runs_to_its_report_on_a_small_file_of_3d_shapes(tmp_path: Path) -> None:
+    write_scenes(tmp_path, np.arange(0, NUM_SCENES, 401))
+    dataset = Shapes3D(tmp_path, 16)
+    for split in ("train", "train-biased"):
+        assert set(dataset.labels("object_hue", dataset.people(split))) == set(range(10)), "every class occurs"
+    assert min(len(dataset.people(split)) for split in ("valid", "test")) > 100
+    few = [f"data.root={tmp_path}", "data.every=80", "data.scenes=2"]
+    run_to_its_report("shapes3d-paper", [*TINY, *few], tmp_path / "run")
+
+
+def test_every_shipped_recipe_is_run_to_its_report() -> None:
+    assert {*FACES, *RENDERED, "shapes3d-paper"} == set(shipped_recipes())
 
 
 def test_a_recipe_with_a_typing_error_names_file_key_and_the_nearest_one(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text((Path(__file__).parent.parent / "nano.toml").read_text().replace("n_rs0", "n_rs_0"))
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as message:
         load_recipe(str(path))
-    assert "mine.toml" in told.value.sentence
-    assert "n_rs_0" in told.value.sentence
-    assert "n_rs0" in told.value.hint
+    assert "mine.toml" in message.value.sentence
+    assert "n_rs_0" in message.value.sentence
+    assert "n_rs0" in message.value.hint
 
 
 @pytest.mark.slow
@@ -170,10 +213,10 @@ def test_the_readmes_longer_commands_work(faces: Path, tmp_path: Path, monkeypat
         _, *words = shlex.split(line, comments=True)
         if words[0] == "run":
             words += ["--threads", "1", *(word for change in LITTLE[words[1]] for word in ("--set", change))]
-        told = subprocess.run(
+        message = subprocess.run(
             [sys.executable, "-m", "lassi.cli.main", *words], cwd=tmp_path, capture_output=True, text=True, check=False
         )
-        assert told.returncode == 0, f"{line}: {told.stderr}"
+        assert message.returncode == 0, f"{line}: {message.stderr}"
     assert (tmp_path / "runs/shapes/report.html").is_file()
     assert (tmp_path / "runs/celeba-32/report.html").is_file()
 

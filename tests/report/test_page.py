@@ -12,7 +12,8 @@ from lassi.base.artefact import Artefact
 from lassi.certify.methods import METHODS
 from lassi.report.document import document_of
 from lassi.report.glossary import glossary, whole_glossary
-from lassi.report.page import at_least, embedded, percent, render, words
+from lassi.report.numbers import at_least, percent, words
+from lassi.report.page import embedded, render
 from lassi.report.records import Document
 from lassi.report.svg import Axis, Chart, linear, logarithmic
 from lassi.representation.methods import TRAINING_METHODS
@@ -71,8 +72,12 @@ def test_pictures_of_one_person_are_one_unit_on_the_page(tiny_run: Run, monkeypa
 
 
 def test_counts_add_up(document: Document) -> None:
+    assert any(view.groups for view in document.questions)
+    assert any(view.looseness for view in document.questions)
     for view in document.questions:
+        assert view.models
         for model in view.models:
+            assert model.summary.certificates
             for found in model.summary.certificates.values():
                 assert sum(dataclasses.astuple(found.first.outcomes)) == found.first.people == 20
         for part in view.groups:
@@ -92,8 +97,9 @@ def test_the_curve_at_the_specification_is_the_exact_certificate(document: Docum
 
 def test_people_are_shown_with_the_prediction_of_each_model(document: Document) -> None:
     assert {part.steps for part in document.gallery} == {21, 9}
-    zeros = 0
+    zeros = changes = 0
     for part in document.gallery:
+        assert part.people
         for person in part.people:
             for model in person.models:
                 points = part.steps ** len(part.sliders)
@@ -102,18 +108,25 @@ def test_people_are_shown_with_the_prediction_of_each_model(document: Document) 
                 assert model.predicted[middle] == model.own
                 assert model.margins[middle] >= 0
                 for predicted, margin in zip(model.predicted, model.margins, strict=True):
-                    zeros += margin == 0  # a margin that rounds to 0 says nothing
-                    assert margin == 0 or (predicted != model.own) == (margin < 0)
+                    if margin == 0:  # one that rounds to 0 says nothing
+                        zeros += 1
+                    else:
+                        assert (predicted != model.own) == (margin < 0)
+                        changes += margin < 0
     assert zeros < 5
+    assert changes > 0, "somebody's class changes"
 
 
 def test_counterexamples_stand_where_the_sliders_are(document: Document) -> None:
     """t on the page is along the sliders, which are the original directions."""
+    shown = 0
     for part in document.gallery:
         for person in part.people:
             for model in person.models:
                 if model.counterexample is not None:
                     assert len(model.counterexample.t) == len(part.sliders)
+                    shown += 1
+    assert shown > 0
 
 
 def replaced(found: Any, old: str, new: str) -> Any:
@@ -193,10 +206,14 @@ def test_every_word_of_a_table_is_explained(document: Document) -> None:
 
 def test_everything_that_was_trained_has_its_fingerprint(document: Document, tiny_run: Run) -> None:
     shown = set(document.made.fingerprints.values())
-    for stage in ("representation", "classifier"):
-        assert {Artefact(folder).content for folder in (tiny_run.folder / stage).iterdir()} <= shown
+    for stage, count in (("representation", 10), ("classifier", 16)):
+        made = {Artefact(folder).content for folder in (tiny_run.folder / stage).iterdir()}
+        assert len(made) == count
+        assert made <= shown
     cell = tiny_run.cells[-1]
-    assert {d.content for d in tiny_run.load_all_directions(cell.experiment, cell.sensitive)} <= shown
+    directions = {d.content for d in tiny_run.load_all_directions(cell.experiment, cell.sensitive)}
+    assert len(directions) == 2
+    assert directions <= shown
 
 
 def test_a_bound_is_rounded_down_and_the_data_are_named(document: Document) -> None:

@@ -25,10 +25,14 @@ def used(widths: tuple[int, ...] = (32, 16, 8), seed: int = 0) -> Representation
     return r.eval()
 
 
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=Stream(seed, "normal").torch())
+
+
 @pytest.mark.parametrize("widths", [(8,), (16, 8), (32, 16, 8), (16, 16, 16, 8)])
 @pytest.mark.parametrize("seed", range(3))
 def test_folding_changes_nothing(widths: tuple[int, ...], seed: int) -> None:
-    r, z = used(widths, seed), torch.randn(20, Q)
+    r, z = used(widths, seed), normal(20, Q, seed=seed)
     with torch.no_grad():
         assert (r.folded()(z) - r(z)).abs().max() < 1e-5
         exact = r.double()(z.double())
@@ -38,8 +42,8 @@ def test_folding_changes_nothing(widths: tuple[int, ...], seed: int) -> None:
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("own", [False, True], ids=["shared", "own"])
 def test_along_is_the_network_at_every_point_of_the_set(n: int, own: bool) -> None:
-    r, z, t = used(), torch.randn(6, Q), torch.randn(6, 11, n)
-    a = torch.randn(6, Q, n) if own else torch.randn(Q, n)
+    r, z, t = used(), normal(6, Q), normal(6, 11, n, seed=1)
+    a = normal(6, Q, n, seed=2) if own else normal(Q, n, seed=2)
     points = z[:, None] + torch.einsum("bqn,bsn->bsq" if own else "qn,bsn->bsq", a, t)
     along = r.along(z, a)
     with torch.no_grad():
@@ -48,8 +52,9 @@ def test_along_is_the_network_at_every_point_of_the_set(n: int, own: bool) -> No
 
 
 def test_a_linear_classifier_joins_the_last_layer() -> None:
-    r, z = used(), torch.randn(9, Q)
-    c = nn.Linear(8, 4)
+    r, z = used(), normal(9, Q)
+    with Stream(0, "c").global_torch():
+        c = nn.Linear(8, 4)
     with torch.no_grad():
         joined = r.folded().then(c.weight, c.bias)
         assert torch.allclose(joined(z), c(r(z)), atol=1e-5)
@@ -58,7 +63,7 @@ def test_a_linear_classifier_joins_the_last_layer() -> None:
 
 def test_the_output_is_normalised_without_scale_and_shift() -> None:
     r = Representation(Q, (16, 8), stream=Stream(0, "r")).train()
-    out = r(5 * torch.randn(400, Q) + 3)
+    out = r(5 * normal(400, Q) + 3)
     assert out.mean(0).abs().max() < 1e-5
     assert (out.std(0) - 1).abs().max() < 1e-2
     assert not r.norms[-1].affine

@@ -101,15 +101,15 @@ def test_the_cube_of_the_published_program_is_far_larger_than_the_ball() -> None
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"lambda1": 0.0}, "The weights of the losses are"),
-        ({"lambda2": -0.1}, "Let none be negative"),
-        ({"samples": 0}, "0 similar people are tried"),
+        ({"lambda2": -0.1}, "none negative"),
+        ({"samples": 0}, "Training draws 0 similar people"),
         ({"region": "sphere"}, "There is no region 'sphere'"),
         ({"augments": True, "lambda2": 0.1}, "Data augmentation has no adversarial loss"),
     ],
 )
-def test_impossible_objectives_are_refused(wrong: dict, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_impossible_objectives_are_refused(wrong: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         Objective(**wrong)

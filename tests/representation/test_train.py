@@ -106,14 +106,14 @@ def test_transfer_needs_no_label(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: RepresentationTraining(Objective(), epochs=0), "cannot be trained for 0 epochs"),
         (lambda: RepresentationTraining(Objective(), batch=1), "in batches of 1"),
     ],
 )
-def test_impossible_settings_are_refused(make, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_impossible_settings_are_refused(make, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         make()
 
 

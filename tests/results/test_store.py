@@ -9,27 +9,22 @@ from lassi.base.errors import UserError
 from lassi.results.store import certificate_schema, from_json, read_results, results_schema, to_json
 from lassi.run.run import Run
 
-SCHEMAS = Path(__file__).parents[2] / "docs/schemas"
-
 
 def test_results_come_back_as_they_were(tiny_run: Run) -> None:
     text = (tiny_run.folder / "results.json").read_bytes()
     assert to_json(from_json(text, called="results")) == text
 
 
-@pytest.mark.parametrize(("name", "schema"), [("results", results_schema), ("certificate", certificate_schema)])
-def test_the_published_schema_is_up_to_date(name: str, schema) -> None:
-    assert json.loads((SCHEMAS / f"{name}.schema.json").read_text()) == schema(), "run: make results"
-
-
 def test_what_a_run_writes_obeys_its_schema(tiny_run: Run) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     jsonschema.validate(json.loads((tiny_run.folder / "results.json").read_text()), results_schema())
     file = next((tiny_run.folder / "certificates").glob("*exact-joint*.jsonl"))
-    for line in file.read_text().splitlines():
+    lines = file.read_text().splitlines()
+    assert len(lines) == 20
+    for line in lines:
         jsonschema.validate(json.loads(line), certificate_schema())
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(json.loads(line) | {"outcome": "proven"}, certificate_schema())
+    with pytest.raises(jsonschema.ValidationError, match="'proven' is not one of"):
+        jsonschema.validate(json.loads(lines[0]) | {"outcome": "proven"}, certificate_schema())
 
 
 def test_results_of_another_format_are_refused_in_one_sentence(tiny_run: Run, tmp_path: Path) -> None:

@@ -135,3 +135,12 @@ def test_floats_that_the_flow_was_not_trained_on_are_refused(tiny_run: Run, conv
         model.predict(convert(images.float()))
     right = torch.floor(images.float() / 8) / 32 - 0.5
     assert torch.equal(model.latents(right), model.latents(images))
+
+
+@pytest.mark.parametrize("content", ['{"format": 1}', '{"data": {}}', "nonsense", "[]", '{"format": 2, "data": 3}'])
+def test_a_run_of_an_older_format_is_refused_in_one_sentence(tmp_path: Path, content: str) -> None:
+    (tmp_path / "recipe.json").write_text(content)
+    with pytest.raises(
+        UserError, match=r"was not made by this version of lassi\. Run its recipe again into a new folder"
+    ):
+        Run.open(tmp_path)

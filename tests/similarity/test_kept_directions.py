@@ -133,23 +133,23 @@ def test_directions_are_kept_and_belong_to_their_flow(people, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("attribute", "options", "told"),
+    ("attribute", "options", "message"),
     [
         ("Yuong", {}, "Did you mean 'Young'?"),
         ("Young", {"kind": "mean"}, "There is no kind of directions 'mean'"),
         ("Age", {}, "'Age' has 5 values, but mean-difference directions need a binary attribute"),
-        ("Young", {"kind": "decorrelated"}, "need a target to keep clear of"),
+        ("Young", {"kind": "decorrelated"}, "need to know the target"),
         ("Young", {"kind": "decorrelated", "target": "Young"}, "both the target and the sensitive attribute"),
         ("Young", {"kind": "decorrelated", "target": "Smle"}, "Did you mean 'Smile'?"),
         ("Same", {}, "'Same' has 0 people of class 1"),
     ],
 )
 def test_what_has_no_direction_is_told_and_leaves_nothing(
-    people, tmp_path: Path, attribute: str, options: dict, told: str
+    people, tmp_path: Path, attribute: str, options: dict, message: str
 ) -> None:
     with pytest.raises(UserError) as error:
         attribute_directions(attribute, *people, tmp_path / "x", **options)
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert not (tmp_path / "x").exists()
 
 

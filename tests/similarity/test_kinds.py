@@ -129,5 +129,5 @@ def test_an_attribute_of_one_class_has_no_direction() -> None:
     z, labels, _ = gaussians(100, 2)
     with pytest.raises(UserError, match=r"'Bald' has 0 people of class 1 among 100, so it has no direction"):
         class_moments(z, 0 * labels, 2, attribute="Bald")
-    with pytest.raises(UserError, match="All people are of one class"):
+    with pytest.raises(UserError, match="All people belong to one class"):
         hyperplane(Labelled(z, 0 * labels), Labelled(z, labels), stream=STREAM)

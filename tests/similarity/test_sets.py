@@ -17,6 +17,14 @@ def directions(q: int = 40, n: int = 3, seed: int = 0) -> torch.Tensor:
     return torch.randn(q, n, generator=torch.Generator().manual_seed(seed))
 
 
+def people(count: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(count, 40, generator=Stream(seed, "people").torch())
+
+
+def coefficients(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=Stream(0, "coefficients").torch())
+
+
 def pairs_like(q: int = 60) -> torch.Tensor:
     """49 differences of 14 means: rank 13, as for the orientations of the shapes."""
     means = torch.randn(q, 14, generator=torch.Generator().manual_seed(1))
@@ -70,7 +78,7 @@ def test_few_directions_stay_as_they_are() -> None:
     a = directions()
     similar = SimilaritySet(a, 2.0)
     assert similar.basis is a
-    z, t = torch.randn(4, 40), torch.randn(4, 5, 3)
+    z, t = people(4), coefficients(4, 5, 3)
     assert torch.allclose(similar.move(z, t), z[:, None] + torch.einsum("qn,bsn->bsq", a, t), atol=1e-5)
 
 
@@ -78,7 +86,7 @@ def test_directions_of_a_persons_own_move_that_person() -> None:
     own = torch.stack([directions(seed=person) for person in range(4)])
     similar = SimilaritySet(own, 1.0)
     assert not similar.is_shared
-    z, t = torch.randn(4, 40), torch.randn(4, 5, 3)
+    z, t = people(4), coefficients(4, 5, 3)
     for person in range(4):
         alone = SimilaritySet(own[person], 1.0)
         assert torch.allclose(similar.move(z, t)[person], alone.move(z, t)[person], atol=1e-5)
@@ -89,14 +97,14 @@ def test_directions_of_a_persons_own_move_that_person() -> None:
 
 @pytest.mark.parametrize("a", [directions(), directions(n=1), pairs_like(40)], ids=["three", "one", "many"])
 def test_a_set_contains_what_is_drawn_from_it_and_nothing_else(a: torch.Tensor) -> None:
-    similar, z = SimilaritySet(a, 1.0), torch.randn(300, 40)
+    similar, z = SimilaritySet(a, 1.0), people(300)
     inside = similar.move(z, similar.uniform(300, 1, stream=STREAM))[:, 0]
     assert similar.contains(z, inside).all()
     assert similar.contains(z, z).all()
     v = similar.gaussian(300, sigma=1.0, stream=STREAM)
     outside = similar.move(z, 1.01 * (v / v.norm(dim=1, keepdim=True))[:, None])[:, 0]
     assert not similar.contains(z, outside).any()
-    assert not similar.contains(z, inside + 0.01 * torch.randn(300, 40)).any()
+    assert not similar.contains(z, inside + 0.01 * people(300, seed=1)).any()
 
 
 def test_grids_and_end_points_are_the_papers() -> None:
@@ -111,7 +119,7 @@ def test_grids_and_end_points_are_the_papers() -> None:
     assert two.end_points().tolist() == [[2, 0], [0, 2], [-2, 0], [0, -2]]
     moved = two.move_along(torch.zeros(1, 40), two.end_points())
     assert torch.allclose(moved[0, 1], 2 * two.directions[:, 1])
-    with pytest.raises(UserError, match="no even grid for 49 directions"):
+    with pytest.raises(UserError, match="no grid for 49 directions"):
         SimilaritySet(pairs_like(), 1.0).grid()
 
 
@@ -124,9 +132,9 @@ def test_duplicate_directions_count_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "radius", "told"),
+    ("a", "radius", "message"),
     [
-        (directions(), 0.0, "The radius is 0.0. Choose one above 0"),
+        (directions(), 0.0, "The radius is 0.0. Choose a value above 0"),
         (directions(), -1.0, "The radius is -1.0"),
         (directions(), math.nan, "The radius is nan"),
         (directions() * torch.tensor([1.0, 0.0, 1.0]), 1.0, "A direction is zero"),
@@ -134,8 +142,8 @@ def test_duplicate_directions_count_once() -> None:
         (torch.zeros(5), 1.0, r"The directions have shape \(5,\)"),
     ],
 )
-def test_impossible_sets_are_refused(a: torch.Tensor, radius: float, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_impossible_sets_are_refused(a: torch.Tensor, radius: float, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         SimilaritySet(a, radius)
 
 

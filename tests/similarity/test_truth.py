@@ -69,7 +69,7 @@ def test_random_displacements_are_covered_as_by_chance() -> None:
 
 
 def test_a_perfect_step_has_no_error_and_staying_has_error_one() -> None:
-    x, truth = torch.rand(2, 6, 3, 4, 4)
+    x, truth = torch.rand(2, 6, 3, 4, 4, generator=STREAM.child("pictures").torch())
     z, other = x.flatten(1), truth.flatten(1)
     decode = lambda latent: latent.view(-1, 3, 4, 4)  # noqa: E731
     assert step_errors(decode, z, other - z, x, truth).abs().max() < 1e-10

@@ -1,4 +1,4 @@
-"""With what to compute, and to whom progress is reported."""
+"""What to compute with, and where to report progress."""
 
 from dataclasses import dataclass, replace
 
@@ -7,10 +7,10 @@ from lassi.base.progress import SILENT, Prefixed, Progress
 
 @dataclass(frozen=True)
 class Compute:
-    """Threads, device and progress, handed from the command line down to whatever takes long.
+    """Threads, device and progress, passed from the command line down to all long-running work.
 
     Args:
-        threads: how many PyTorch uses; None: what is fastest.
+        threads: how many PyTorch uses; None means the fastest number.
         device: ``cpu``, ``cuda``, …
     """
 
@@ -19,5 +19,5 @@ class Compute:
     progress: Progress = SILENT
 
     def of(self, whose: str) -> "Compute":
-        """The same, with progress that says whose it is."""
+        """The same, with progress that is prefixed with its owner."""
         return replace(self, progress=Prefixed(whose, self.progress))

@@ -1,4 +1,4 @@
-"""Remembering the last few things that took long to compute or load."""
+"""Remembering the last few things that were slow to compute or load."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -7,7 +7,7 @@ Value = TypeVar("Value")
 
 
 class Memo(Generic[Value]):
-    """At most so many values, by key; the one that was not asked for longest goes first.
+    """At most ``limit`` values, by key; the least recently used is dropped first.
 
     >>> memo = Memo[str](limit=2)
     >>> memo.get(1, lambda: "one"), memo.get(1, lambda: "never computed")

@@ -1,7 +1,7 @@
-"""A stage: something that is made once, out of what was made before, and kept as an artefact.
+"""A stage: something made once, from earlier stages, and kept as an artefact.
 
-Making and loading are two verbs: :func:`make` makes what is not there, :func:`load` loads what is there and says what
-is missing. A stage names everything it is made of, so both recognise an artefact that was made of something else.
+Making and loading are separate: :func:`make` makes what does not exist, :func:`load` loads what exists and reports what
+is missing. A stage names everything it is made from, so both recognise an artefact made from something else.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ class Missing(UserError):
 
 
 class Kept(Protocol):
-    """What is kept, and what it is made of."""
+    """Something kept on disk, and what it is made from."""
 
     @property
     def folder(self) -> Path:
@@ -25,18 +25,18 @@ class Kept(Protocol):
 
     @property
     def identity(self) -> Identity:
-        """What it is made of."""
+        """What it is made from."""
 
 
 class Stage(Kept, Protocol):
-    """And how it is made, where that takes a pass over something; what is trained has a skeleton of its own."""
+    """Adds how it is made; trained stages have their own skeleton, :class:`lassi.base.trained.TrainedStage`."""
 
     def write(self, draft: Draft, compute: Compute) -> None:
         """Make it."""
 
 
 def make(stage: Stage, compute: Compute | None = None) -> Artefact:
-    """Make a stage, unless it is there already."""
+    """Make a stage, unless it already exists."""
     if found := find_artefact(stage.folder, stage.identity):
         return found
     with new_artefact(stage.folder, stage.identity) as draft:
@@ -45,7 +45,7 @@ def make(stage: Stage, compute: Compute | None = None) -> Artefact:
 
 
 def load(stage: Kept) -> Artefact:
-    """The artefact of a stage that was made before."""
+    """The artefact of a stage that has been made."""
     if found := find_artefact(stage.folder, stage.identity):
         return found
     if stage.folder.is_dir():

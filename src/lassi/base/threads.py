@@ -1,4 +1,4 @@
-"""How many threads to use. More are not always faster: next to a busy process two can be far slower than one."""
+"""How many threads to use. More is not always faster: next to a busy process, two can be far slower than one."""
 
 import statistics
 import time
@@ -11,14 +11,14 @@ from lassi.base.engine import cores
 
 
 def use_threads(count: int | None) -> None:
-    """Let PyTorch use so many threads; None leaves it as it is."""
+    """Let PyTorch use this many threads; None leaves the number unchanged."""
     if count is not None:
         torch.set_num_threads(count)
 
 
 @contextmanager
 def threads_used(count: int) -> Iterator[None]:
-    """Within the block PyTorch uses so many threads; afterwards as many as before."""
+    """Within the block PyTorch uses this many threads; afterwards as many as before."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -28,12 +28,12 @@ def threads_used(count: int) -> Iterator[None]:
 
 
 def one_thread_each() -> AbstractContextManager[None]:
-    """Within the block PyTorch uses one thread, where several workers keep all cores busy."""
+    """Within the block PyTorch uses one thread, for use where several workers keep all cores busy."""
     return threads_used(1)
 
 
 def fastest_threads(work: Callable[[], object], *, repeats: int = 3) -> int:
-    """The number of threads with which some work takes least time, by trying 1, 2, 4, … up to all cores."""
+    """The number of threads with which the work is fastest, found by trying 1, 2, 4, … up to all cores."""
     before = torch.get_num_threads()
     candidates = sorted({1, cores(), *(2**k for k in range(1, cores().bit_length()) if 2**k <= cores())})
     taken = {threads: _seconds(work, threads, repeats) for threads in candidates}

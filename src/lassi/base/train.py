@@ -1,9 +1,8 @@
-"""The one training loop: for the flow, for representations, for classifiers.
+"""The one training loop, for the flow, representations and classifiers.
 
-What is trained says what its loss is at a step and how good it is; the loop does the rest: learning rate, clipping,
-validation, the best model, early stopping, checkpoints, progress. A loss depends on the step's number alone (its
-random numbers come from streams named by it), so a run that was killed resumes from its last checkpoint and ends with
-the same bits.
+A trainee defines its loss at a step and its validation value; the loop does the rest: learning rate, clipping,
+validation, the best model, early stopping, checkpoints, progress. A loss depends only on the step number (its random
+numbers come from streams named by it), so a killed run resumes from its last checkpoint and ends with identical bits.
 """
 
 import math
@@ -27,12 +26,12 @@ class TrainSettings:
 
     Args:
         steps: how many steps.
-        learning_rate: of Adam, at its highest.
-        warmup: steps in which the learning rate rises from 0.
+        learning_rate: of Adam, at its peak.
+        warmup: steps over which the learning rate rises from 0.
         decay: ``cosine`` to 0 at the end, or ``constant``.
-        clip: the largest norm of the gradient; a larger one is scaled down. None: as it comes.
-        validate_every: steps between two validations; there is one at the end, too.
-        patience: validations without a better one after which training stops. None: never.
+        clip: the largest allowed norm of the gradient; a larger gradient is scaled down. None: no clipping.
+        validate_every: steps between validations; there is always one at the end.
+        patience: validations without improvement after which training stops. None: never.
     """
 
     steps: int
@@ -49,7 +48,7 @@ class TrainSettings:
         for name in ("steps", "learning_rate", "validate_every", "clip", "patience"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
-                raise UserError(f"The training's {name} is {value}.", hint="Choose one above 0.")
+                raise UserError(f"The training's {name} is {value}.", hint="Choose a value above 0.")
 
     def rate(self, step: int) -> float:
         """The learning rate at a step, counted from 0."""
@@ -65,8 +64,8 @@ class Trainee(Protocol):
     """What is trained.
 
     Args:
-        model: all that changes.
-        batch: examples in a step, for the rate that is shown.
+        model: everything that training changes.
+        batch: examples per step, for the rate shown in progress.
     """
 
     batch: int
@@ -75,22 +74,22 @@ class Trainee(Protocol):
     def model(self) -> nn.Module: ...
 
     def loss(self, step: int) -> Tensor:
-        """The loss of the step's batch; it depends on the weights and on ``step`` alone."""
+        """The loss of the step's batch; it depends only on the weights and on ``step``."""
 
     def validate(self) -> float:
-        """How bad the model is on held-out examples; the model with the lowest value is kept."""
+        """The error on held-out examples; the model with the lowest value is kept."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What training found: the step and value of the best model, and the course of it."""
+    """The result of training: the step and value of the best model, and the training curve."""
 
     step: int
     value: float
     curve: list[dict[str, float]]
 
 
-REMEDY = "Lower the learning rate, lengthen the warm-up or clip gradients more; what was saved before is still good."
+REMEDY = "Lower the learning rate, lengthen the warm-up or clip gradients more; earlier checkpoints are still good."
 
 
 class Diverged(UserError):
@@ -99,12 +98,12 @@ class Diverged(UserError):
 
 @dataclass(frozen=True)
 class Wording:
-    """What progress says.
+    """The words used in progress.
 
     Args:
-        what: is being trained.
-        unit: what a batch is made of.
-        show: how a validation's value is shown.
+        what: what is happening.
+        unit: what a batch consists of.
+        show: how to display a validation value.
     """
 
     what: str = "training"
@@ -120,12 +119,12 @@ def train(
     compute: Compute | None = None,
     wording: Wording | None = None,
 ) -> Trained:
-    """Train until the last step or until patience ends; the model is then the best one seen.
+    """Train until the last step or until patience runs out; the model is then the best one seen.
 
     Args:
         checkpoints: where to save the state from time to time, and where to resume from.
-        compute: with how many threads; the fastest number is found by trying unless given. A run that resumes uses as
-            many as before, because the bits of a sum depend on it.
+        compute: how many threads to use; by default the fastest number, found by trying. A resumed run uses as many as
+            before, because the bits of a sum depend on it.
     """
     compute, wording, model = compute or Compute(), wording or Wording(), trainee.model
     optimiser = torch.optim.Adam(model.parameters(), settings.learning_rate, fused=_on_known_device(model))
@@ -133,7 +132,7 @@ def train(
     if state is None:
         state = State(threads=compute.threads or _try_threads(trainee))
         if checkpoints:
-            checkpoints.save(model, optimiser, state)  # from now on the number of threads is settled
+            checkpoints.save(model, optimiser, state)  # this fixes the number of threads
     with (
         threads_used(state.threads),
         compute.progress.task(wording.what, settings.steps * trainee.batch, wording.unit) as task,
@@ -195,7 +194,7 @@ def _validate(trainee: Trainee, state: State) -> None:
     trainee.model.eval()
     value = trainee.validate()
     if not math.isfinite(value):
-        raise Diverged(f"The validation after step {state.step} gave {value}.", hint=REMEDY)
+        raise Diverged(f"Validation after step {state.step} gave {value}.", hint=REMEDY)
     state.curve.append({"step": state.step, "loss": state.loss_sum / state.loss_count, "valid": value})
     state.loss_sum, state.loss_count = 0.0, 0
     if state.best_value is None or value < state.best_value:
@@ -218,15 +217,15 @@ def _diverged(trainee: Trainee, state: State, rate: float, loss: float) -> Diver
     else:
         what, layer = "output", _first_layer_not_finite(trainee, state.step)
     return Diverged(
-        f"Training went out of bounds at step {state.step + 1}: the {what} of '{layer}' is not finite, at the learning "
-        f"rate {rate:.2g}.",
+        f"Training diverged at step {state.step + 1}: the {what} of '{layer}' is not finite, at learning rate "
+        f"{rate:.2g}.",
         hint=REMEDY,
     )
 
 
 @torch.no_grad()
 def _first_layer_not_finite(trainee: Trainee, step: int) -> str:
-    """The first layer, in the order of computation, that gives something that is not finite."""
+    """The first layer, in order of computation, whose output is not finite."""
     found: list[str] = []
 
     def look(name: str) -> Callable[[nn.Module, Any, Any], None]:
@@ -247,7 +246,7 @@ def _first_layer_not_finite(trainee: Trainee, step: int) -> str:
 
 
 def _try_threads(trainee: Trainee) -> int:
-    """The fastest number of threads for a step, found by trying; the model is left as it was."""
+    """The fastest number of threads for a step, found by trying; the model is left unchanged."""
     before = {name: tensor.clone() for name, tensor in trainee.model.state_dict().items()}
     trainee.model.train()
 
@@ -261,5 +260,5 @@ def _try_threads(trainee: Trainee) -> int:
 
 
 def _on_known_device(model: nn.Module) -> bool:
-    """Adam's fused form is there for these devices."""
+    """Whether Adam's fused form supports the model's device."""
     return next(model.parameters()).device.type in ("cpu", "cuda")

@@ -1,7 +1,7 @@
 """Stages that are trained: one skeleton for the flow, representations, classifiers and baselines.
 
-What is there is not trained again, what was half trained resumes from its checkpoint, and checkpoints go once it is
-done.
+What exists is not trained again, interrupted training resumes from its checkpoint, and checkpoints are removed when it
+is done.
 """
 
 from abc import ABC, abstractmethod
@@ -20,35 +20,35 @@ AnyTrainee = TypeVar("AnyTrainee", bound=Trainee)
 
 
 class TrainedStage(ABC, Generic[AnyTrainee]):
-    """Something that is trained and kept; :func:`lassi.base.stage.load` loads it."""
+    """Something trained and kept; :func:`lassi.base.stage.load` loads it."""
 
     folder: Path
     wording: ClassVar[Wording] = Wording()
-    saves_checkpoints: ClassVar[bool] = True  # a training of seconds needs none
+    saves_checkpoints: ClassVar[bool] = True  # training that takes seconds needs none
 
     @property
     @abstractmethod
     def identity(self) -> Identity:
-        """What it is made of."""
+        """What it is made from."""
 
     @abstractmethod
     def trainee(self, compute: Compute) -> AnyTrainee:
-        """A new model on the device, with the people it is trained and judged on."""
+        """A new model on the device, with the people it is trained and evaluated on."""
 
     @abstractmethod
     def schedule(self, trainee: AnyTrainee) -> TrainSettings:
         """How long and how fast it is trained."""
 
     def weights(self, trainee: AnyTrainee) -> dict[str, Tensor]:
-        """What is kept of the model."""
+        """The weights to keep."""
         return trainee.model.state_dict()
 
     def figures(self, trainee: AnyTrainee, trained: Trained) -> dict[str, Any]:  # noqa: ARG002
-        """What is kept of how it went."""
+        """The training figures to keep."""
         return {"best_step": trained.step, "value": trained.value, "curve": trained.curve}
 
     def make(self, compute: Compute | None = None) -> Artefact:
-        """Train it, unless it is there already."""
+        """Train it, unless it already exists."""
         compute, checkpoints = compute or Compute(), self._checkpoints()
         if find_artefact(self.folder, self.identity) is None:
             trainee, saved = self.trainee(compute), checkpoints if self.saves_checkpoints else None
@@ -65,5 +65,5 @@ class TrainedStage(ABC, Generic[AnyTrainee]):
 
 
 def epochs(count: int, batches: Batches, learning_rate: float, decay: str) -> TrainSettings:
-    """So many epochs, with a validation after each."""
+    """Settings for ``count`` epochs, with a validation after each."""
     return TrainSettings(count * batches.per_epoch, learning_rate, decay=decay, validate_every=batches.per_epoch)

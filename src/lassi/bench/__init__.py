@@ -1,1 +1,1 @@
-"""What is measured, beside the plain procedure it is measured against."""
+"""What is measured, next to the plain procedure it is measured against."""

@@ -1,4 +1,4 @@
-"""What a certificate costs beside the published procedure, at the paper's size."""
+"""What a certificate costs compared with the published procedure, at the paper's size."""
 
 import statistics
 import time
@@ -25,7 +25,7 @@ from lassi.similarity.sets import SimilaritySet
 
 LATENT_DIM = 12_288
 STEPS, BATCH = 60, 250
-LENGTH = 16.0  # of the planted directions, about that of real ones
+LENGTH = 16.0  # of the planted directions, similar to real ones
 SIGMA = 0.65
 SIGMA_RS = {"lassi": 2.5, "naive": 10.0}
 STREAM = Stream(0, "bench/certify")
@@ -34,7 +34,7 @@ Certify = Callable[[Model, Tensor, list[int], SimilaritySet], list[Certificate]]
 
 
 def bench_certify(*, quick: bool, threads: int, progress: Progress) -> list[Row]:
-    """The rows of ``lassi bench certify``: seconds a person, ours over a tile of people, the plain one's for one."""
+    """The rows of ``lassi bench certify``: seconds per person, ours over a tile of people, plain for one person."""
     torch.set_num_threads(threads)
     samples, people, repeats = (5_000, 16, 1) if quick else (10_000, 16, 3)
     rows = []
@@ -54,9 +54,9 @@ def bench_certify(*, quick: bool, threads: int, progress: Progress) -> list[Row]
 
 
 def trained(objective: Objective, people: int) -> tuple[Model, SimilaritySet, Tensor]:
-    """A model of the paper's size after some steps on Gaussian latents, and people.
+    """A model of the paper's size after a few steps on Gaussian latents, its similarity set, and people.
 
-    A label is planted along one direction, and three sensitive directions beside it that share a little of it.
+    A label is planted along one direction, and three sensitive directions overlap with it slightly.
     """
     generator = STREAM.torch()
     target = torch.randn(LATENT_DIM, generator=generator)
@@ -96,7 +96,7 @@ def _ours(name: str, samples: int, quick: bool) -> dict[str, Certify]:
 
 def _seconds(certify: Certify, model: Model, z: Tensor, ball: SimilaritySet, repeats: int) -> float:
     people = list(range(len(z)))
-    certify(model, z[:2], people[:2], ball)  # what is once a model is not a person's
+    certify(model, z[:2], people[:2], ball)  # work done once per model does not count per person
     taken = []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -108,7 +108,7 @@ def _seconds(certify: Certify, model: Model, z: Tensor, ball: SimilaritySet, rep
 def _plain_seconds(
     model: Model, z: Tensor, similar: SimilaritySet, name: str, samples: int, quick: bool, *, repeats: int
 ) -> dict[str, float]:
-    """Seconds of the plain procedures for one person."""
+    """The seconds that the plain procedures take for one person."""
     many = samples if quick else 100_000
     settings = PlainSettings(SIGMA, SIGMA_RS[name], samples, samples_rs=many)
     one = SimilaritySet(similar.directions[:, :1], similar.radius)

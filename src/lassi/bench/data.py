@@ -18,7 +18,7 @@ CELEBA = (178, 218)  # width and height of an official picture
 
 
 def bench_data(*, quick: bool, threads: int, progress: Progress) -> list[Row]:
-    """Decoding beside Pillow alone, rendering beside casting every picture's rays."""
+    """Decoding compared with Pillow alone, rendering compared with casting every picture's rays."""
     with progress.task("measuring", 2, "rows") as task:
         rows = []
         for row, count in ((_decoding, 10_000), (_rendering, 8_000)):
@@ -28,7 +28,7 @@ def bench_data(*, quick: bool, threads: int, progress: Progress) -> list[Row]:
 
 
 def _decoding(count: int, threads: int) -> Row:
-    """JPEGs of CelebA's size to 64×64; the plain way is Pillow in as many threads, results dropped."""
+    """JPEGs of CelebA's size to 64×64; the plain way is Pillow with as many threads, discarding the results."""
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary)
         files = _write_jpegs(root, count)
@@ -62,7 +62,7 @@ def _write_jpegs(root: Path, count: int) -> list[Path]:
 
 
 def _rendering(count: int, _: int) -> Row:
-    """Pictures of 32×32 from the part maps; the plain way casts the rays of each picture."""
+    """32×32 pictures from the part maps; the plain way casts the rays of each picture."""
     factors = factors_of(np.random.default_rng(1).integers(0, NUM_COMBINATIONS, count))
     part_maps(32)
     some = 40

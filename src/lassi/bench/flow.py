@@ -1,4 +1,4 @@
-"""Our Glow beside a plain unfused one and normflows' multi-scale Glow of the same size."""
+"""Our Glow compared with a plain unfused one and with normflows' multi-scale Glow of the same size."""
 
 import warnings
 from collections.abc import Callable
@@ -86,14 +86,14 @@ def _decode(repeats: int) -> Row:
 
 
 def _memory(quick: bool) -> Row:
-    """A quotient of which less is better: peak memory at 32 flows a level over that at 4."""
+    """Peak memory with 32 flows per level over that with 4; lower is better."""
     shape: dict[str, Any] = {"size": 64, "hidden": 64, "batch": 8 if quick else 32, "memory": "reversible"}
     many, few = (peak_of_step(flows, **shape) for flows in (32, 4))
     return Row("memory_32_over_4_flows", many / 1e6, few / 1e6, many / few, shape["batch"], "MB, not seconds")
 
 
 def _training(model: nn.Module, loss: Callable[[], Tensor], *, fused: bool = False) -> Callable[[], None]:
-    """A step as a user of the model would write it: Adam and a clipped gradient."""
+    """A training step as a user of the model would write it: Adam with a clipped gradient."""
     optimiser = torch.optim.Adam(model.parameters(), 1e-4, fused=fused)
 
     def step() -> None:
@@ -119,7 +119,7 @@ def _plain() -> PlainGlow:
 
 
 def _normflows() -> Any:
-    """normflows' multi-scale Glow as its documentation builds it, with additive couplings as ours."""
+    """normflows' multi-scale Glow as its documentation builds it, with additive couplings like ours."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

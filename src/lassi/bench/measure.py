@@ -1,4 +1,4 @@
-"""Timing two ways of doing the same work, in one run, in turns."""
+"""Timing two ways of doing the same work, alternating in one run."""
 
 import platform
 import statistics
@@ -14,10 +14,10 @@ SHORT = 0.5  # seconds
 
 @dataclass(frozen=True)
 class Row:
-    """A measurement: medians of the seconds that ours and the plain way take, and plain / ours.
+    """A measurement: the median seconds that our way and the plain way take, and plain / ours.
 
     Args:
-        count: how many units of work one repetition did.
+        count: units of work per repetition.
         unit: what they are.
     """
 
@@ -38,10 +38,10 @@ def measure(
     unit: str,
     repeats: int = 5,
 ) -> Row:
-    """Time both in turns, so that a busy machine slows both alike; the first turn of each warms up.
+    """Time both alternately, so that a busy machine slows both alike; the first turn of each is a warm-up.
 
-    Short work is done twice a turn and the second time counts: as in use, it follows itself and not the other, whose
-    memory and caches it would have to win back.
+    Short work is done twice per turn and the second time counts: as in practice, it then follows itself and need not
+    reclaim memory and caches from the other.
     """
     seconds: dict[Callable[[], object], list[float]] = {ours: [], plain: []}
     for _ in range(repeats + 1):

@@ -1,4 +1,4 @@
-"""How much memory a training step needs; measured in a process of its own, where nothing else has been."""
+"""How much memory a training step needs, measured in a fresh process."""
 
 import ctypes
 import gc
@@ -18,8 +18,8 @@ STATUS = Path("/proc/self/status")
 def peak_of_step(flows: int, *, size: int, hidden: int, batch: int, memory: str) -> int:
     """Bytes above parameters and optimiser state at the peak of a training step of a Glow of 4 levels.
 
-    The process gives freed memory back at once, so that what is counted is what is alive, not what the allocator keeps
-    for later, which varies from run to run.
+    The process returns freed memory at once, so that only live memory counts, not what the allocator keeps for later,
+    which varies from run to run.
     """
     arguments = [str(argument) for argument in (flows, size, hidden, batch, memory)]
     program = [sys.executable, "-m", "lassi.bench.memory", *arguments]
@@ -41,10 +41,10 @@ def _measure(flows: int, size: int, hidden: int, batch: int, memory: str) -> int
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
 
-    step(1)  # makes the optimiser's state
+    step(1)  # creates the optimiser's state
     gc.collect()
     ctypes.CDLL("libc.so.6").malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = _kilobytes("VmRSS")
     step(batch)
     return 1024 * (_kilobytes("VmHWM") - before)

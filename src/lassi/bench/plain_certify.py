@@ -1,7 +1,7 @@
-"""The published procedure, plainly: what our certificates are measured against.
+"""The published procedure, implemented directly: our certificates are measured against it.
 
-Every sample is built as z + A t and goes through the whole of R; all samples are candidate centres; the noise on
-representations has all their dimensions. Constants as in the paper.
+Every sample is built as z + A t and goes through all of R; all samples are candidate centres; the noise on
+representations has their full dimension. The constants are the paper's.
 """
 
 import math
@@ -17,7 +17,7 @@ from lassi.certify.smoothed.statistics import lower_bound
 from lassi.consumer.classifier import Classifier
 from lassi.similarity.sets import SimilaritySet
 
-BATCH = 1000  # samples in a pass
+BATCH = 1000  # samples per pass
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def plain_modular(
     """Certify one person ``(q,)``.
 
     Args:
-        force: go through every stage, also where an earlier one abstains.
+        force: go through every stage, even if an earlier one abstains.
     """
     r, a = model.representation, similar.directions
 
@@ -114,7 +114,7 @@ def _class_radius(c: Classifier, centre: Tensor, settings: PlainSettings, genera
 def plain_joint(
     model: Model, z: Tensor, similar: SimilaritySet, settings: PlainSettings, *, generator: torch.Generator
 ) -> float:
-    """The radius of the class of C(R(z + A t)), t ~ N(0, σ_cs²): all samples through the whole of both."""
+    """The radius of the class of C(R(z + A t)), t ~ N(0, σ_cs²): all samples go through all of R and C."""
     r, c, a, sigma = model.representation, _network(model), similar.directions, settings.sigma_cs
 
     def counts(number: int) -> Tensor:
@@ -130,5 +130,5 @@ def plain_joint(
 
 
 def _network(model: Model) -> Classifier:
-    assert isinstance(model.classifier, Classifier), "a network is measured"
+    assert isinstance(model.classifier, Classifier), "only networks are measured"
     return model.classifier

@@ -1,7 +1,7 @@
-"""A plain Glow, layer by layer as the paper draws it: what ours is measured against and checked by.
+"""A plain Glow, layer by layer as in the paper: ours is measured and checked against it.
 
-Nothing is fused and nothing is cached. Its parameters have the names of the widely used PyTorch layout, so that
-its state dict is a checkpoint in that layout. (Kingma and Dhariwal, "Glow", NeurIPS 2018.)
+Nothing is fused or cached. Its parameters are named as in the widely used PyTorch layout, so that its state dict is a
+checkpoint in that layout. (Kingma and Dhariwal, "Glow", NeurIPS 2018.)
 """
 
 import math
@@ -82,7 +82,7 @@ class PlainConv(nn.Module):
 
 
 class PlainZeroConv(nn.Module):
-    """A 3×3 convolution that begins at zero, padded with ones, scaled by exp(3 · scale)."""
+    """A 3×3 convolution initialised to zero, padded with ones, scaled by exp(3 · scale)."""
 
     def __init__(self, channels_in: int, channels_out: int) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class PlainZeroConv(nn.Module):
 
 
 class PlainCoupling(nn.Module):
-    """Changes the second half of the channels by what a network says of the first."""
+    """Changes the second half of the channels by a network's output on the first."""
 
     def __init__(self, channels: int, hidden: int, affine: bool) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class PlainFlow(nn.Module):
 
 
 class PlainBlock(nn.Module):
-    """Squeeze, flows, and (but for the last block) a split."""
+    """Squeeze, flows, and (except in the last block) a split."""
 
     def __init__(self, channels: int, flows: int, hidden: int, affine: bool, lu: bool, splits: bool) -> None:
         super().__init__()
@@ -160,7 +160,7 @@ class PlainBlock(nn.Module):
         self.prior = PlainZeroConv(2 * channels, 4 * channels) if splits else PlainZeroConv(4 * channels, 8 * channels)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What goes on, this block's latent, and log p + log|det|."""
+        """The input of the next block, this block's latent, and log p + log|det|."""
         x = F.pixel_unshuffle(x, 2)
         log_prob = x.new_zeros(len(x))
         for flow in self.flows:

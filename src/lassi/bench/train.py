@@ -1,4 +1,4 @@
-"""What it costs to train a representation fairly: beside training it naively, and beside the straightforward way."""
+"""The cost of training a representation for fairness, compared with naive training and a straightforward version."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ NAIVE, LASSI = Objective(), Objective(lambda2=0.05, samples=10)
 
 
 def bench_train(*, quick: bool, threads: int, progress: Progress) -> list[Row]:
-    """The rows of ``lassi bench train``; an epoch is its steps, so one step of each is timed."""
+    """The rows of ``lassi bench train``; an epoch consists of equal steps, so one step of each is timed."""
     torch.set_num_threads(threads)
     batch, repeats = (100, 2) if quick else (BATCH, 5)
     z, labels, similar = _planted(batch)
@@ -51,7 +51,7 @@ def bench_train(*, quick: bool, threads: int, progress: Progress) -> list[Row]:
 def plain_losses(
     producer: Producer, z: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet, *, stream: Stream
 ) -> Tensor:
-    """The same loss, straightforwardly: every z + A t is built and goes through the whole of R."""
+    """The same loss, computed directly: every z + A t is built and goes through all of R."""
     r = producer.representation
     t = draw(similar, len(z), objective, stream)
     points = similar.move(z, t)  # (B, s, q)
@@ -75,7 +75,7 @@ def _planted(batch: int) -> tuple[Tensor, Tensor, SimilaritySet]:
 
 
 def _step(loss: Callable[[Producer], Tensor]) -> Callable[[], float]:
-    """A training step of a producer of its own; returns the loss."""
+    """A training step of a separate producer; it returns the loss."""
     r = Representation(LATENT_DIM, WIDTHS, stream=STREAM.child("r"))
     producer = Producer(r, 2, reconstructs=False, stream=STREAM.child("producer")).train()
     optimiser = torch.optim.Adam(producer.parameters(), 1e-3, fused=True)

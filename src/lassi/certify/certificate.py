@@ -1,4 +1,4 @@
-"""A certificate: what was found out about one person, and everything that it depends on."""
+"""A certificate: what was found about one person, and everything that it depends on."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from lassi.base.errors import UserError
 
 
 class Outcome(Enum):
-    """How it ended, with a sentence for the reader."""
+    """The outcome of a certification, with a sentence for the reader."""
 
     CERTIFIED = "Everyone similar provably gets the same class."
     NOT_CERTIFIED = "Not proven; a tighter method or more samples may still prove it."
@@ -39,7 +39,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was found out about one person.
+    """What was found about one person.
 
     Args:
         person: the person's number in the dataset, or −1 for a picture from elsewhere.
@@ -48,10 +48,10 @@ class Certificate:
         radius: ε, in multiples of a direction.
         alpha: P(certified and wrong) is at most this; 0 for exact certificates.
         figures: the method's own: ``centre_radius`` and ``class_radius``, or ``margin`` and ``slack``, …
-        flip: up to this ‖t‖ nobody gets a different class, where that was searched for; None: up to the search's limit.
-        counterexample: somebody similar who gets a different class.
+        flip: nobody up to this ‖t‖ gets a different class, where that was searched for; None: up to the search limit.
+        counterexample: a similar person who gets a different class.
         of: fingerprints of what it depends on: flow, directions, representation, classifier, settings.
-        seed: of its draws; None where there are none.
+        seed: of its draws; None if it has none.
     """
 
     person: int
@@ -78,7 +78,7 @@ class Certificate:
         return asdict(self) | {"outcome": self.outcome.name.lower()}
 
     def line(self) -> str:
-        """One JSON line, numbers with all their digits."""
+        """One JSON line, with all digits of every number."""
         return json.dumps(self.as_json(), allow_nan=False, sort_keys=True)
 
     @staticmethod
@@ -91,7 +91,7 @@ class Certificate:
                 known["counterexample"] = Counterexample(tuple(found["t"]), found["predicted"])
             return Certificate(**known)
         except (KeyError, TypeError) as error:
-            raise UserError(f"A line is not a certificate ({error}).", hint="Certify again into a new file.") from error
+            raise UserError(f"A line is not a certificate ({error}).", hint="Certify again, to a new file.") from error
 
     def __str__(self) -> str:
         return f"person {self.person}: {self.outcome.label} ({self.method}, class {self.predicted})"

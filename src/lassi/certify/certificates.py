@@ -1,4 +1,4 @@
-"""Certificates of several people, as a sequence that counts and shows itself."""
+"""Certificates of several people, as a sequence that counts its outcomes and displays as a table."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,9 +15,9 @@ COLUMNS = ("person", "outcome", "class", "counterexample")
 
 
 class Certificates(Sequence[Certificate]):
-    """The certificates of some people, in their order.
+    """The certificates of several people, in their order.
 
-    In a notebook or a terminal it shows itself as a table; ``pandas.DataFrame(certificates.to_records())`` has all.
+    In a notebook or terminal it displays as a table; ``pandas.DataFrame(certificates.to_records())`` has every column.
     """
 
     def __init__(self, certificates: Sequence[Certificate]) -> None:
@@ -45,7 +45,7 @@ class Certificates(Sequence[Certificate]):
     __hash__ = None  # type: ignore[assignment]
 
     def counts(self) -> dict[Outcome, int]:
-        """How many there are of each outcome."""
+        """How many certificates have each outcome."""
         counted = Counter(certificate.outcome for certificate in self)
         return {outcome: counted[outcome] for outcome in Outcome}
 
@@ -53,13 +53,13 @@ class Certificates(Sequence[Certificate]):
         """The certified share with its interval, and the bound for the population, counted by unit.
 
         Args:
-            units: which unit each picture belongs to, such as the identity shown; each its own unless given. Of a unit
-                one picture counts, drawn with the seed.
+            units: the unit of each picture, such as the identity shown; by default each picture is its own. One
+                picture per unit counts, drawn with the seed.
         """
         return certified_share(self, range(len(self)) if units is None else units, seed=seed)
 
     def to_records(self) -> list[dict[str, Any]]:
-        """A flat dictionary for each certificate, with the method's own figures as further columns."""
+        """One flat dictionary per certificate, with the method's own figures as extra columns."""
         return [
             {
                 "person": c.person,

@@ -16,18 +16,18 @@ class Certification:
     """How people are certified; the defaults are the paper's, except for the bound on the quantile.
 
     Args:
-        methods: the certificates to make; the first is also compared with the ground truth, where there is one.
+        methods: the certificates to make; the first is also compared with the ground truth, if there is one.
         sigma_cs: the noise on coefficients, in multiples of the radius; for both smoothed methods.
         n, n0: samples for the quantile, and for the centre and its check.
-        n_rs, n_rs0: draws that bound a class's probability, and that choose the class.
+        n_rs, n_rs0: draws that bound a class's probability, and draws that choose the class.
         candidates: for centres; ``"all"`` as in the paper.
-        flip: up to how many multiples of the radius a change of class is searched for: along one direction exactly,
-            along two or three by bisection.
-        family: whether alpha is that of ``each`` certificate, or of ``all`` together.
+        flip: how far to search for a change of class, in multiples of the radius: exactly along one direction, by
+            bisection along two or three.
+        family: whether alpha applies to ``each`` certificate, or to ``all`` together.
         max_boxes: the budget of the search along several directions.
     """
 
-    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}  # where it is read from a recipe
+    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}  # for reading it from a recipe
 
     methods: tuple[str, ...] = ("smoothed-modular", "exact-joint")
     sigma_cs: float = 0.65
@@ -77,6 +77,6 @@ class Certification:
         return ClassSmoothing(sigma, self.n_rs0, self.n_rs, self.alpha_rs)
 
     def shared_by(self, people: int) -> "Certification":
-        """The same where the failure probabilities are those of all people together: everybody gets an equal part."""
+        """The same settings, with the failure probabilities split equally if they apply to all people together."""
         each = [Budget(alpha, self.family, people).of_one for alpha in (self.alpha_cs, self.alpha_rs)]
         return replace(self, alpha_cs=each[0], alpha_rs=each[1])

@@ -1,4 +1,4 @@
-"""A fair model, whole: from pictures to classes, certificates, similar people and counterexamples."""
+"""A complete fair model: from pictures to classes, certificates, similar people and counterexamples."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -46,9 +46,9 @@ class FairModel:
         flow: G = (E, D): a Glow, or anything with ``encode``, ``decode`` and ``latent_dim``.
         similarity: S(x).
         representation: R.
-        classifier: C: ours, or one that was fitted on r with scikit-learn.
+        classifier: C: ours, or one fitted on r with scikit-learn.
         sigma_rs: the noise on r that C was trained with, for smoothed modular certificates.
-        settings: of the certificates.
+        settings: for the certificates.
     """
 
     flow: Flow
@@ -71,19 +71,19 @@ class FairModel:
 
     @cached_property
     def model(self) -> Model:
-        """R and C, as certificates see them."""
+        """R and C, as the certification methods use them."""
         return Model(self.representation.eval(), self.classifier)
 
     @torch.no_grad()
     def latents(self, images: ImageLike) -> Tensor:
-        """z = E(x) of pictures: uint8 ``(B, 3, H, W)``, or float as the flow was trained on them."""
+        """z = E(x) of pictures: uint8 ``(B, 3, H, W)``, or float as used to train the flow."""
         x = torch.as_tensor(images)
         seen = flow_input(x) if isinstance(self.flow, Glow) else quantise(x) if x.dtype == torch.uint8 else x
         return torch.cat([self.flow.encode(part) for part in torch.split(seen, CHUNK)])
 
     @torch.no_grad()
     def predict(self, images: ImageLike) -> Tensor:
-        """The class of each picture, in the arithmetic that exact certificates are about: float64 from z on."""
+        """The class of each picture, in the arithmetic that exact certificates cover: float64 from z on."""
         z = self.latents(images).double()
         if isinstance(self.classifier, Classifier):
             return self.model.networks(z).argmax(1)
@@ -92,13 +92,13 @@ class FairModel:
     def predict_smoothed(
         self, images: ImageLike, method: str = SmoothedModular.name, *, seed: int = 0
     ) -> list[int | None]:
-        """The class of each picture by the smoothed model that the method certifies; None where it abstains."""
+        """The class that the smoothed model certified by this method predicts for each picture; None: it abstains."""
         return self._certifier(method, seed, people=1).predict(self._people(images))
 
     def certify(
         self, images: ImageLike, method: str | None = None, *, seed: int = 0, progress: Progress = SILENT
     ) -> Certificates:
-        """A certificate for each picture, by its place; exact up to three directions unless a method is named."""
+        """A certificate for each picture, in order; by default exact for up to three directions."""
         return self._certify(self._people(images), method, seed, progress)
 
     def _certify(self, people: People, method: str | None, seed: int, progress: Progress = SILENT) -> Certificates:
@@ -121,7 +121,7 @@ class FairModel:
 
     @torch.no_grad()
     def counterexample(self, images: ImageLike) -> list[Tensor | None]:
-        """For each picture a similar one that gets a different class, where an exact certificate finds it."""
+        """For each picture, a similar one that gets a different class, where an exact certificate finds one."""
         people = self._people(images)
 
         def picture(row: int, example: Counterexample | None) -> Tensor | None:
@@ -134,12 +134,12 @@ class FairModel:
         return [picture(row, certificate.counterexample) for row, certificate in enumerate(found)]
 
     def save(self, folder: Path | str) -> None:
-        """Write everything into a folder; a classifier of scikit-learn only if it is linear: nothing is pickled."""
+        """Save everything to a folder; a scikit-learn classifier only if it is linear: nothing is pickled."""
         folder = Path(folder)
         if not isinstance(self.flow, Glow) or not isinstance(self.classifier, Classifier):
             raise UserError(
-                "Only a model with a Glow and a classifier of ours, or a linear one, can be saved.",
-                hint="Use it in memory.",
+                "Only a model with a Glow flow and one of our classifiers, or a linear one, can be saved.",
+                hint="Use this one in memory.",
             )
         save_glow(self.flow, folder / "flow")
         save_representation(self.representation, folder / "representation")
@@ -151,7 +151,7 @@ class FairModel:
 
     @staticmethod
     def load(folder: Path | str, settings: Certification | None = None) -> "FairModel":
-        """Read a model that was saved."""
+        """Load a saved model."""
         folder = Path(folder)
         similar = Artefact(folder / "similarity")
         about = similar.identity.settings
@@ -169,5 +169,5 @@ class FairModel:
 
 
 def _numbers(images: Tensor) -> list[int]:
-    """A number for each picture, by what it shows: so its draws are the same wherever it stands in a batch."""
+    """A number for each picture, from its content, so that its draws do not depend on its position in a batch."""
     return [int(array_hash(image.cpu().numpy())[:15], 16) for image in images]

@@ -1,8 +1,8 @@
 """What a certification method is.
 
-Each method is one object that owns everything about it: its name, what the glossary says of it, the settings that its
+Each method is one object that owns everything about it: its name, its glossary entry, the settings that its
 certificates depend on (its *plan*), what it refuses beforehand, how it certifies, and by how much a certificate holds.
-The registry of all of them is :mod:`lassi.certify.methods`.
+:mod:`lassi.certify.methods` lists all methods.
 """
 
 import math
@@ -26,7 +26,7 @@ Plan = TypeVar("Plan")
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """Some people: latents ``(B, q)``, and the numbers that name their draws."""
+    """People: latents ``(B, q)``, and the numbers that identify their draws."""
 
     z: Tensor
     numbers: Sequence[int]
@@ -38,7 +38,7 @@ class People:
         return len(self.numbers)
 
     def at(self, rows: Sequence[int]) -> "People":
-        """Those in some rows."""
+        """The people in these rows."""
         return People(self.z[list(rows)], [self.numbers[row] for row in rows])
 
 
@@ -48,7 +48,7 @@ class Subject:
 
     Args:
         seed: of the draws.
-        known: what the producer certified before, of the same people by the same plan; others are added.
+        known: what the producer has already certified for these people with the same plan; new results are added.
     """
 
     model: Model
@@ -59,7 +59,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of a question before any model is trained.
+    """What is known about a question before any model is trained.
 
     Args:
         radius: ε.
@@ -77,18 +77,18 @@ class Shape:
 class Method(ABC, Generic[Plan]):
     """A way to certify people.
 
-    A plan is a frozen dataclass of plain values: everything chosen that a certificate depends on, and nothing else. It
-    is what certificates are fingerprinted by, so a setting that a method never looks at cannot void its certificates.
+    A plan is a frozen dataclass of plain values: every choice that a certificate depends on, and nothing else.
+    Certificates are fingerprinted by it, so a setting that a method does not use cannot invalidate its certificates.
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]  # in a table's heading
-    meaning: ClassVar[str]  # in the glossary, in plain words
+    title: ClassVar[str]  # for table headings
+    meaning: ClassVar[str]  # its glossary entry, in plain words
     decides: ClassVar[bool] = False  # refutes as well as proves, with counterexamples
 
     @abstractmethod
     def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> Plan:
-        """What of the settings its certificates depend on.
+        """The settings that its certificates depend on.
 
         Args:
             radius: ε.
@@ -96,7 +96,7 @@ class Method(ABC, Generic[Plan]):
         """
 
     def refuse_infeasible(self, plan: Plan, shape: Shape) -> None:
-        """Refuse, before any work, what cannot end in a certificate."""
+        """Refuse, before any work, what cannot yield a certificate."""
 
     @abstractmethod
     def certify(self, subject: Subject, people: People, plan: Plan) -> list[Certificate]:
@@ -108,28 +108,28 @@ class Method(ABC, Generic[Plan]):
 
     @abstractmethod
     def _surplus(self, certificate: Certificate) -> float:
-        """The same of a certificate that is certified."""
+        """The same for a person who is certified."""
 
     def radii(self, certificate: Certificate) -> tuple[float, float] | None:  # noqa: ARG002
-        """d_cs and d_rs, where the method has both for this person: how far similar people can be, and may be."""
+        """d_cs and d_rs, if the method has both for this person: how far similar people can be, and may be."""
         return None
 
 
 class SmoothedMethod(Method[Plan]):
-    """A method that certifies a smoothed model: one that answers by the majority over draws, or abstains."""
+    """A method that certifies a smoothed model, which answers by majority vote over draws or abstains."""
 
     checks_end_points: ClassVar[bool] = False  # whether the model is also run at the ends of S(x), as in the paper
 
     def expected_abstention(self, plan: Plan) -> float:  # noqa: ARG002
-        """About this share of people abstains for no other reason than the number of samples."""
+        """Roughly the share of people who abstain merely because of the number of samples."""
         return 0.0
 
     @abstractmethod
     def predict(self, subject: Subject, people: People, plan: Plan, *, place: str = "predict") -> list[int | None]:
-        """The classes of the smoothed model that is certified; None where it abstains.
+        """The classes predicted by the smoothed model that is certified; None where it abstains.
 
         Args:
-            place: where the people are, if they are not those of these numbers but similar to them: it names the draws.
+            place: names the draws; it distinguishes people who are similar to those with these numbers.
         """
 
 

@@ -1,6 +1,6 @@
 """All certification methods, by name.
 
-To add one: derive a class from :class:`lassi.certify.method.Method` and hand an instance to :func:`register`. Recipes,
+To add one, derive a class from :class:`lassi.certify.method.Method` and pass an instance to :func:`register`. Recipes,
 results, tables, the page and ``--help`` take the methods from here.
 """
 
@@ -20,7 +20,7 @@ METHODS: dict[str, AnyMethod] = {}
 
 
 def register(method: AnyMethod) -> None:
-    """Make a method known under its name."""
+    """Register a method under its name."""
     METHODS[method.name] = method
 
 
@@ -29,7 +29,7 @@ for _method in (SmoothedModular(), SmoothedJoint(), ExactJoint(), ExactModular()
 
 
 def method_named(name: str) -> AnyMethod:
-    """The method of a name."""
+    """The method with this name."""
     if name not in METHODS:
         raise unknown("certificate", name, METHODS)
     return METHODS[name]

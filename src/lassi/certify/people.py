@@ -1,4 +1,4 @@
-"""Certifying many people: chunk by chunk on all cores, and resumable where a file keeps the certificates."""
+"""Certifying many people: chunk by chunk on all cores, and resumable if a file stores the certificates."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Certifier:
-    """A method applied to a subject, by a plan."""
+    """A method applied to a subject with a plan."""
 
     method: AnyMethod
     subject: Subject
@@ -33,23 +33,23 @@ class Certifier:
 
     @staticmethod
     def of(name: str, subject: Subject, settings: Certification, *, sigma_rs: float, people: int = 1) -> "Certifier":
-        """The certifier of a method by its name.
+        """The certifier for the method with this name.
 
         Args:
             sigma_rs: the noise that the classifier was trained with.
-            people: how many share the failure probability, where the settings say that they share one.
+            people: how many share the failure probability, if the settings say that they share it.
         """
         method = method_named(name)
         return Certifier(method, subject, method.plan(settings.shared_by(people), subject.similar.radius, sigma_rs))
 
     @property
     def settings_hash(self) -> str:
-        """A hash of everything chosen that the certificates depend on."""
+        """A hash of every choice that the certificates depend on."""
         seed = self.subject.seed if isinstance(self.method, SmoothedMethod) else None
         return digest([self.method.name, asdict(self.plan), seed])
 
     def refuse_infeasible(self) -> None:
-        """Refuse, before any work, what cannot end in a certificate."""
+        """Refuse, before any work, what cannot yield a certificate."""
         model, similar = self.subject.model, self.subject.similar
         is_linear = isinstance(model.classifier, Classifier) and model.classifier.is_linear
         shape = Shape(similar.radius, similar.rank, model.representation.widths[-1], is_linear)
@@ -63,14 +63,14 @@ class Certifier:
         return self.method.certify(self.subject, people, self.plan)
 
     def predict(self, people: People, *, place: str = "predict") -> list[int | None]:
-        """The classes of the smoothed model that is certified; None where it abstains."""
+        """The classes predicted by the smoothed model that is certified; None where it abstains."""
         if not isinstance(self.method, SmoothedMethod):
             smoothed = [name for name, method in METHODS.items() if isinstance(method, SmoothedMethod)]
             raise unknown("smoothed model", self.method.name, smoothed)
         return self.method.predict(self.subject, people, self.plan, place=place)
 
     def for_rows(self, rows: list[int]) -> "Certifier":
-        """The same for the people in some rows, where everybody has directions of their own."""
+        """The same for the people in these rows, where each person has their own directions."""
         similar = self.subject.similar
         if similar.is_shared:
             return self
@@ -81,7 +81,7 @@ class Certifier:
 def certify_people(
     certifier: Certifier, people: People, file: CertificateFile | None = None, *, progress: Progress = SILENT
 ) -> list[Certificate]:
-    """A certificate for each person; those that the file has already are not computed again.
+    """A certificate for each person; those already in the file are not computed again.
 
     Memory is bounded by a chunk of people, and each person is computed on one thread, so that a certificate does not
     depend on who else is certified or on how many cores there are.

@@ -1,4 +1,4 @@
-"""Shares of people, their intervals, and what they say about the population. Everything counts units.
+"""Shares of people, their intervals, and what they imply for the population. Everything counts units.
 
 A *unit* is what counts as one independent draw: a scene, an identity. Several pictures of one person are one unit, so
 every interval and bound takes one picture per unit, drawn with a seed. [docs/mathematics.md#units]
@@ -30,13 +30,13 @@ class Interval:
 
 @dataclass(frozen=True)
 class CertifiedShare:
-    """How many are certified, one picture per unit, and what that says about the population.
+    """How many are certified, with one picture per unit, and what that implies for the population.
 
     Args:
         certified: units whose picture is certified.
-        units: how many there are.
+        units: the number of units.
         interval: of the share in the sample, at 95% confidence.
-        population_at_least: in the population at least this share is treated alike, with 95% confidence.
+        population_at_least: at least this share of the population is treated alike, with 95% confidence.
     """
 
     certified: int
@@ -60,18 +60,18 @@ def share_of(successes: int, units: int, *, confidence: float = CONFIDENCE) -> I
 
 
 def share_by_unit(holds: ArrayLike, units: ArrayLike, *, seed: int) -> Interval:
-    """The share of units for whose picture something holds, with its interval.
+    """The share of units whose chosen picture satisfies a condition, with its interval.
 
     Args:
         holds: whether it holds for each picture, ``(people,)``.
-        units: which unit each picture belongs to, ``(people,)``.
+        units: the unit of each picture, ``(people,)``.
     """
     chosen = np.asarray(holds, bool)[one_per_unit(units, seed=seed)]
     return share_of(int(chosen.sum()), len(chosen))
 
 
 def one_per_unit(units: ArrayLike, *, seed: int) -> NDArray[np.int64]:
-    """A row of each unit, drawn at random, in rising order.
+    """One row per unit, drawn at random, in increasing order.
 
     >>> one_per_unit([3, 5, 7], seed=0).tolist()
     [0, 1, 2]
@@ -94,10 +94,10 @@ def certified_share(certificates: Sequence[Certificate], units: ArrayLike, *, se
 
 
 def population_bound(certified: int, units: int, alpha: float, *, confidence: float = CONFIDENCE) -> float:
-    """At least this share of the population is treated alike, with the confidence.
+    """At least this share of the population is treated alike, with the given confidence.
 
     A certificate is wrong with probability at most α, so P(certified) ≤ θ + α(1 − θ) for the share θ that is truly
-    fair, and θ ≥ (L − α)/(1 − α) with L the one-sided lower bound of the certified share.
+    fair, and θ ≥ (L − α)/(1 − α) with L the one-sided lower bound on the certified share.
     [docs/mathematics.md#families-and-populations]
     """
     low = lower_bound(certified, units, 1 - confidence)
@@ -109,8 +109,8 @@ class Budget:
     """How often a certificate may be wrong.
 
     Args:
-        alpha: P(certified and wrong) of one certificate.
-        family: ``each``: of every certificate by itself; ``all``: of all together, so each gets an equal part.
+        alpha: P(certified and wrong).
+        family: ``each``: alpha applies to every certificate separately; ``all``: to all together, split equally.
         people: how many are certified.
     """
 
@@ -120,7 +120,9 @@ class Budget:
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha < 1:
-            raise UserError(f"The failure probability is {self.alpha}.", hint="Choose one from 0 to below 1.")
+            raise UserError(
+                f"The failure probability is {self.alpha}.", hint="Choose a value of at least 0 and below 1."
+            )
         if self.family not in ("each", "all"):
             raise UserError(f"There is no family '{self.family}'.", hint="Choose each or all.")
 
@@ -130,5 +132,5 @@ class Budget:
         return self.alpha / self.people if self.family == "all" else self.alpha
 
     def false_at_most(self, confidence: float = CONFIDENCE) -> int:
-        """How many of the certificates are wrong at most, with the confidence: binomial for independent streams."""
+        """The most certificates that are wrong, with the given confidence: binomial, as the streams are independent."""
         return int(binom.ppf(confidence, self.people, self.of_one))

@@ -1,4 +1,4 @@
-"""Certificates on disk: one JSON line each, appended as they come."""
+"""Certificates on disk: one JSON line each, appended as they are made."""
 
 import json
 import os
@@ -11,13 +11,13 @@ from lassi.certify.certificate import Certificate
 
 
 class CertificateFile:
-    """The certificates of one model by one method, by person; a line that was cut off is forgotten.
+    """The certificates of one model by one method, by person; a truncated last line is dropped.
 
-    A certificate depends on its person and on ``of`` alone, so everybody's stand in one file, whoever asked for them.
-    How long they took stands in a file next to it, since that differs from run to run.
+    A certificate depends only on its person and on ``of``, so one file holds everybody's, whichever command made them.
+    The times they took are in a separate file, since they differ from run to run.
 
     Args:
-        of: fingerprints of what the certificates depend on; certificates with other fingerprints are refused.
+        of: fingerprints of what the certificates depend on; certificates with different fingerprints are refused.
     """
 
     def __init__(self, path: Path, of: Mapping[str, str]) -> None:
@@ -35,12 +35,12 @@ class CertificateFile:
         if any(certificate.of != self._of for certificate in found):
             raise UserError(
                 f"'{self.path}' holds certificates of a different model or with different settings.",
-                hint="Choose another file with --out, or remove it.",
+                hint="Choose a different file with --out, or remove this one.",
             )
         return {certificate.person: certificate for certificate in found}
 
     def append(self, certificates: Sequence[Certificate], seconds: float) -> None:
-        """Write certificates that took so long together."""
+        """Append certificates that took this many seconds altogether."""
         written = [certificate.about(self._of) for certificate in certificates]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with os_errors_reported(self.path), self.path.open("ab") as file, self._times.open("a") as times:
@@ -49,7 +49,7 @@ class CertificateFile:
         self.certificates.update({certificate.person: certificate for certificate in written})
 
     def of_people(self, people: Sequence[int]) -> list[Certificate] | None:
-        """The certificates of some people, or None where one of them has none yet."""
+        """The certificates of these people, or None if one of them has none yet."""
         found = [self.certificates[person] for person in people if person in self.certificates]
         return found if len(found) == len(people) else None
 
@@ -59,7 +59,7 @@ class CertificateFile:
 
     @property
     def seconds_per_person(self) -> float | None:
-        """How long one certificate took on one core, on average; None where that is not known."""
+        """The average time per certificate on one core; None if unknown."""
         if not self._times.is_file():
             return None
         found = [line.split() for line in self._times.read_text().splitlines()]

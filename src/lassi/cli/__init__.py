@@ -1,1 +1,1 @@
-"""The command line: one module a command group, and no logic."""
+"""The command line: one module per command group, and no logic."""

@@ -19,7 +19,9 @@ ModelName = Annotated[
 Task = Annotated[str | None, typer.Option("--task", help="What the model predicts.", show_default="the recipe's first")]
 Sensitive = Annotated[
     list[str] | None,
-    typer.Option("--sensitive", help="A sensitive attribute; several are one set.", show_default="the recipe's first"),
+    typer.Option(
+        "--sensitive", help="A sensitive attribute; repeat it for a set of several.", show_default="the recipe's first"
+    ),
 ]
 Kind = Annotated[
     str | None,
@@ -28,13 +30,15 @@ Kind = Annotated[
 Radius = Annotated[
     float | None, typer.Option("--radius", help="ε, in multiples of a direction.", show_default="the recipe's")
 ]
-Split = Annotated[str, typer.Option("--split", help="Whose people.")]
-Every = Annotated[int | None, typer.Option("--every", min=1, help="Every n-th of them.", show_default="the recipe's")]
+Split = Annotated[str, typer.Option("--split", help="The split to take people from.")]
+Every = Annotated[
+    int | None, typer.Option("--every", min=1, help="Take every n-th person.", show_default="the recipe's")
+]
 Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of [certify], such as n=2000; repeatable."),
 ]
-OwnSeed = Annotated[int | None, typer.Option("--seed", help="Of the draws.", show_default="the model's")]
+OwnSeed = Annotated[int | None, typer.Option("--seed", help="The seed of the draws.", show_default="the model's")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -49,7 +53,7 @@ def certify(
         typer.Option(
             "--method",
             help="The certificate to make: {certificates}.",
-            show_default="exact-joint up to three directions, else smoothed-modular",
+            show_default="exact-joint for up to three directions, otherwise smoothed-modular",
         ),
     ] = None,
     model: ModelName = None,
@@ -72,7 +76,7 @@ def certify(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Prove that people get the same class as everybody similar.
+    """Prove that people get the same class as everybody similar to them.
 
     Interrupt it at any time; run the same command again to resume. σ and ε are in multiples of a direction.
     Examples: lassi certify runs/celeba-32 --sensitive Young · lassi certify runs/celeba-32 --image face.jpg · lassi
@@ -103,7 +107,7 @@ def certify(
 def _warn_of_abstentions(auditor: "Auditor", method: str) -> None:
     abstains = auditor.expected_abstention(method)
     if abstains > 0.01:
-        warn(f"With so few samples about {abstains:.0%} of people will abstain.", "Raise n0 to 10000.")
+        warn(f"With so few samples, about {abstains:.0%} of people will abstain.", "Raise n0 to 10000.")
 
 
 def _certify_picture(auditor: "Auditor", image: Path, method: str, out: Path | None, as_json: bool) -> None:
@@ -166,7 +170,7 @@ def attack(
 ) -> None:
     """Search for similar people who get a different class.
 
-    And for the nearest of them. Example: lassi attack runs/celeba-32 --model naive --sensitive Blond_Hair
+    Also finds the nearest of them. Example: lassi attack runs/celeba-32 --model naive --sensitive Blond_Hair
     """
     from lassi.base.progress import for_stream
     from lassi.certify.exact.attack import WAYS

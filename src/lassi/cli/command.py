@@ -19,7 +19,7 @@ from lassi.base.errors import UserError
 if TYPE_CHECKING:
     from lassi.results.summary import Table
 
-WIDTH_IN_FILES = 140  # columns of a table that goes elsewhere than to a terminal
+WIDTH_IN_FILES = 140  # columns of a table that is not printed to a terminal
 DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
@@ -54,7 +54,7 @@ def _kinds() -> Iterable[str]:
     return KINDS
 
 
-# Names that a registry knows, written into an option's help as {certificates}, {models}, {kinds}.
+# The names in a registry, written in an option's help as {certificates}, {models}, {kinds}.
 REGISTRIES: dict[str, Callable[[], Iterable[str]]] = {
     "certificates": _certificates,
     "models": _models,
@@ -63,7 +63,7 @@ REGISTRIES: dict[str, Callable[[], Iterable[str]]] = {
 
 
 class HouseCommand(TyperCommand):
-    """A command whose help lists the names that registries know; these are imported only when help is asked for."""
+    """A command whose help lists the names in registries, which are imported only when help is requested."""
 
     def get_help(self, ctx: Any) -> str:
         for option in self.params:
@@ -76,7 +76,7 @@ class HouseCommand(TyperCommand):
 
 
 def group(about: str, **settings: Any) -> typer.Typer:
-    """A group of commands that shows its help when it is called alone."""
+    """A group of commands that shows its help when called without a command."""
     app = typer.Typer(
         help=about, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **settings
     )
@@ -90,7 +90,7 @@ def group(about: str, **settings: Any) -> typer.Typer:
 
 
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function as a command that takes ``--debug`` and reports errors as the house does."""
+    """Register a function as a command that takes ``--debug`` and reports errors in our format."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
@@ -110,7 +110,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Ca
 
 
 def _with_examples(explained: str) -> str:
-    """The same with its examples, which end a docstring, on lines of their own."""
+    """The same text with its examples, which end a docstring, on separate lines."""
     about, *examples = re.split(r"\s*\bExamples?:\s+", explained)
     if not examples:
         return about
@@ -126,7 +126,7 @@ def reporting_errors(work: Callable[[], None], *, debug: bool = False) -> int:
     except (typer.Exit, typer.Abort):
         raise
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has seen enough
+        sys.stderr.close()  # the reader of our output has closed it
         return DONE
     except (Exception, KeyboardInterrupt) as error:
         if debug:
@@ -150,12 +150,12 @@ def _reported(error: BaseException) -> int:
 
 
 def warn(sentence: str, hint: str) -> None:
-    """Print on standard error what is wrong, and the next step."""
+    """Print what is wrong and the next step, on standard error."""
     typer.echo(f"lassi: {sentence}\n       {hint}", err=True)
 
 
 def say(sentence: str) -> None:
-    """Print on standard error what is going on."""
+    """Print what is going on, on standard error."""
     typer.echo(sentence, err=True)
 
 

@@ -1,4 +1,4 @@
-"""``lassi demo``: the method from beginning to end, on pictures made here."""
+"""``lassi demo``: the method from beginning to end, on rendered pictures."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from lassi.cli.command import Json, Threads, command, print_json, print_summary, say
 
-# The recipe `shapes` with less of everything, so that it takes minutes.
+# The recipe `shapes`, scaled down so that it takes minutes.
 LESS = (
     "data.scenes=50",
     "flow.train.steps=800",
@@ -18,8 +18,8 @@ LESS = (
     "certify.max_boxes=64",
 )
 
-INTRODUCTION = """A small world of shapes is rendered here. A classifier should predict the hue of an object, regardless
-of the side it is seen from; in its training data, the side gives the hue away. Who is provably treated alike?"""
+INTRODUCTION = """This renders a small world of shapes. A classifier should predict the hue of an object, regardless of
+the side it is seen from; in its training data, the side gives the hue away. Who is provably treated alike?"""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -30,12 +30,12 @@ def demo(
     quick: Annotated[bool, typer.Option("--quick", help="A smaller model and fewer people; the same code.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="The folder to write into.", show_default="runs/demo or runs/demo-quick"),
+        typer.Option("--out", help="The folder to write to.", show_default="runs/demo or runs/demo-quick"),
     ] = None,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Everything from nothing, on rendered shapes.
+    """Run everything from scratch, on rendered shapes.
 
     Trains, certifies and reports: about eight minutes on two cores, or two with --quick. Interrupt it at any time; run
     the same command again to resume. Examples: lassi demo · lassi demo --quick --out /tmp/demo

@@ -1,4 +1,4 @@
-"""``lassi flow``: sample from a generative model, and check that it is invertible."""
+"""``lassi flow``: sample from a generative model and check that it is invertible."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

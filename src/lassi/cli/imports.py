@@ -41,7 +41,7 @@ def glow(
     if not check_flow(flow, pictures, progress=for_stream()).is_good:
         raise UserError(
             f"{checkpoint.name}: the flow is not invertible up to rounding error, so certificates would not be valid.",
-            hint="Use another checkpoint.",
+            hint="Use a different checkpoint.",
         )
     artefact = save_glow(flow, out / "flow")
     found, report = checked(artefact, flow, pictures, None, out / "flow-check")
@@ -58,8 +58,8 @@ Out = Annotated[Path, typer.Option("--out", help="The folder to write.")]
 @command(app, "vectors")
 def vectors(
     files: Annotated[list[Path], typer.Argument(metavar="FILE.npz…", help="Files with one vector each.")],
-    flow: Annotated[Path, typer.Option("--flow", help="The folder of the run or flow that they belong to.")],
-    attribute: Annotated[str, typer.Option("--attribute", help="The attribute that they change.")],
+    flow: Annotated[Path, typer.Option("--flow", help="The folder of the run or flow they belong to.")],
+    attribute: Annotated[str, typer.Option("--attribute", help="The attribute they change.")],
     out: Out,
     as_json: Json = False,
 ) -> None:

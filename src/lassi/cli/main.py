@@ -13,7 +13,7 @@ from lassi.cli.command import INTERRUPTED, USERS_ERROR, group, warn
 ABOUT = """Proves, person by person, that an image classifier gives the same answer to everybody who differs
 from that person only in given attributes: skin tone, age, hair colour, orientation.
 
-Begin with `lassi demo`. Every command explains itself with --help."""
+Start with `lassi demo`. Add --help to any command for details."""
 
 app = group(ABOUT, context_settings={"help_option_names": ["-h", "--help"]})
 demo.add_to(app)
@@ -39,17 +39,17 @@ def lassi(context: typer.Context, version: Version = False) -> None:
 
 
 def main() -> None:
-    """Run the command line; a mistake in usage is the user's error too, with its exit code."""
+    """Run the command line; a usage error also counts as the user's, with that exit code."""
     try:
         sys.exit(app(standalone_mode=False))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(INTERRUPTED)
     except Exception as error:
-        if not hasattr(error, "format_message"):  # not a usage error, whose class typer keeps to itself
+        if not hasattr(error, "format_message"):  # not a usage error, whose class typer does not export
             raise
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "lassi"
-        warn(str(error.format_message()), f"Run `{path} --help` to see what it takes.")
+        warn(str(error.format_message()), f"Run `{path} --help` for its options.")
         sys.exit(USERS_ERROR)
 
 

@@ -34,7 +34,7 @@ def runs(
     if not chosen:
         return _list(root, as_json)
     if len(chosen) != 2:
-        raise UserError(f"You named {len(chosen)} runs.", hint="Name two to compare them, or none to list all.")
+        raise UserError(f"You named {len(chosen)} runs.", hint="Name two to compare, or none to list them all.")
     found = side_by_side(*chosen)
     if as_json:
         return print_json(found)

@@ -1,6 +1,6 @@
-"""Baselines that know nothing of representations: ResNet-18 on images, and a network on latents. [Paper, App. D]
+"""Baselines that do not use representations: ResNet-18 on images, and a network on latents. [Paper, App. D]
 
-Nobody certifies them; what is said of their fairness is tried on points (see :mod:`lassi.consumer.fairness`).
+They are not certified; their fairness is only tested on points (see :mod:`lassi.consumer.fairness`).
 """
 
 from collections.abc import Callable, Mapping
@@ -64,14 +64,14 @@ class BaselineTraining:
 
 @dataclass(frozen=True)
 class Examples:
-    """What a baseline sees of people, loaded by their rows, and their labels ``(people,)``."""
+    """A baseline's inputs, loaded by row, and the labels ``(people,)``."""
 
     load: Callable[[Integers], Tensor]
     labels: Integers
 
 
 class BaselineTrainee:
-    """A baseline, and the people it is trained and judged on."""
+    """A baseline, and the people it is trained and evaluated on."""
 
     def __init__(self, model: nn.Module, train_set: Examples, valid_set: Examples, batch: int, stream: Stream) -> None:
         self.model, self.batch = model, batch
@@ -96,7 +96,7 @@ def predict(model: nn.Module, people: Examples) -> Integers:
 
 
 def new_baseline(kind: str, num_classes: int, latent_dim: int, *, stream: Stream) -> nn.Module:
-    """A baseline that has learned nothing yet."""
+    """An untrained baseline."""
     if kind == "mlp":
         return LatentNetwork(latent_dim, num_classes, stream=stream)
     if kind != "resnet":
@@ -107,20 +107,20 @@ def new_baseline(kind: str, num_classes: int, latent_dim: int, *, stream: Stream
 
 @dataclass(frozen=True)
 class BaselineShape:
-    """What a baseline is: ``resnet`` or ``mlp``, K, and q."""
+    """The architecture of a baseline: ``resnet`` or ``mlp``, K, and q."""
 
     kind: str
     num_classes: int
     latent_dim: int
 
     def new(self, *, stream: Stream) -> nn.Module:
-        """One that has learned nothing yet."""
+        """An untrained one."""
         return new_baseline(self.kind, self.num_classes, self.latent_dim, stream=stream)
 
 
 @dataclass(frozen=True, eq=False)
 class BaselineStage(TrainedStage[BaselineTrainee]):
-    """A baseline, trained and kept; the epoch with the fewest mistakes in validation is kept."""
+    """A baseline, trained and saved; it keeps the epoch with the fewest validation mistakes."""
 
     wording = Wording("training a baseline", "people")
 
@@ -140,7 +140,7 @@ class BaselineStage(TrainedStage[BaselineTrainee]):
 
     def trainee(self, compute: Compute) -> BaselineTrainee:  # noqa: ARG002
         if len(np.unique(self.train.labels)) < 2:
-            raise UserError("All training people are of one class.", hint="Choose a task that varies.")
+            raise UserError("All training people belong to one class.", hint="Choose a task that varies.")
         stream = Stream(self.seed, "baseline")
         model = self.shape.new(stream=stream.child("weights"))
         return BaselineTrainee(model, self.train, self.valid, self.settings.batch, stream.child("order"))
@@ -154,7 +154,7 @@ class BaselineStage(TrainedStage[BaselineTrainee]):
 
 
 def load_baseline(folder: Path) -> nn.Module:
-    """Read a baseline, in evaluation mode."""
+    """Load a baseline, in evaluation mode."""
     artefact = Artefact(folder)
     if artefact.identity.stage != STAGE:
         raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a baseline.", hint="Check the path.")

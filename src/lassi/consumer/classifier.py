@@ -39,7 +39,7 @@ class Classifier(nn.Module):
     def __init__(self, dim: int, num_classes: int, hidden: Sequence[int] = (), *, stream: Stream) -> None:
         super().__init__()
         if num_classes < 2:
-            raise UserError(f"There are {num_classes} classes to tell apart.", hint="Choose a task with 2 or more.")
+            raise UserError(f"The task has {num_classes} classes.", hint="Choose a task with at least 2.")
         self.dim, self.num_classes, self.hidden = dim, num_classes, tuple(hidden)
         with stream.global_torch():
             self.linears: Sequence[nn.Linear] = nn.ModuleList(  # type: ignore[assignment]
@@ -69,7 +69,7 @@ class ClassifierTraining:
     """How a classifier is trained.
 
     Args:
-        sigma: of the Gaussian noise on r (σ_rs), fresh in every batch.
+        sigma: of the Gaussian noise on r (σ_rs), drawn afresh for every batch.
         hidden: widths of hidden layers; none for the paper's linear classifier.
     """
 
@@ -82,9 +82,12 @@ class ClassifierTraining:
 
     def __post_init__(self) -> None:
         if not 0 <= self.sigma < float("inf"):
-            raise UserError(f"The noise on representations is {self.sigma}.", hint="Choose one of at least 0.")
+            raise UserError(f"The noise on representations is {self.sigma}.", hint="Choose a value of at least 0.")
         if self.epochs < 1 or self.batch < 1:
-            raise UserError("A classifier cannot be trained on nobody.", hint="Choose epochs and batch of at least 1.")
+            raise UserError(
+                f"A classifier cannot be trained for {self.epochs} epochs in batches of {self.batch}.",
+                hint="Choose at least 1 epoch and batches of at least 1.",
+            )
 
 
 @dataclass(frozen=True)
@@ -97,18 +100,18 @@ class Represented:
 
 @dataclass(frozen=True, eq=False)
 class Lessons:
-    """The people a classifier learns from, and those it is judged on."""
+    """The people a classifier learns from, and those it is evaluated on."""
 
     train: Represented
     valid: Represented
 
     def refuse_unfit(self) -> None:
         if len(np.unique(self.train.labels.cpu().numpy())) < 2:
-            raise UserError("All training people are of one class.", hint="Choose a task that varies.")
+            raise UserError("All training people belong to one class.", hint="Choose a task that varies.")
 
 
 class ConsumerTrainee:
-    """A classifier, and the people it is trained and judged on."""
+    """A classifier, and the people it is trained and evaluated on."""
 
     def __init__(self, model: Classifier, lessons: Lessons, settings: ClassifierTraining, stream: Stream) -> None:
         self.model, self.batch = model, settings.batch
@@ -135,12 +138,12 @@ class ClassifierShape:
 
 @dataclass(frozen=True, eq=False)
 class ClassifierStage(TrainedStage[ConsumerTrainee]):
-    """A classifier on representations, trained and kept with its scores on the validation people.
+    """A classifier on representations, trained and saved with its scores on the validation people.
 
     Args:
         labels: of the training people, ``(people,)``.
-        lessons: the people themselves, represented only if there is something to train.
-        parents: the content of what it is made from: the representation.
+        lessons: loads the people; called only if there is something to train.
+        parents: the content hash of what it is made from: the representation.
     """
 
     wording = Wording("training the classifier", "people")
@@ -175,12 +178,12 @@ class ClassifierStage(TrainedStage[ConsumerTrainee]):
 
 
 def evaluate(model: Consumer, people: Represented) -> Scores:
-    """How often the classifier is right, beside the majority class."""
+    """How often the classifier is right, compared with the majority class."""
     return score(model.predict(people.r).cpu().numpy(), people.labels.cpu().numpy(), model.num_classes)
 
 
 def save_classifier(model: Classifier, folder: Path) -> Artefact:
-    """Write a classifier that was made elsewhere; it is known by its weights."""
+    """Save a classifier made elsewhere; its weights identify it."""
     settings = {
         "dim": model.dim,
         "num_classes": model.num_classes,
@@ -193,7 +196,7 @@ def save_classifier(model: Classifier, folder: Path) -> Artefact:
 
 
 def load_classifier(folder: Path) -> Classifier:
-    """Read a classifier."""
+    """Load a classifier."""
     artefact = Artefact(folder)
     settings = artefact.identity.settings
     if artefact.identity.stage != STAGE:
@@ -206,7 +209,7 @@ def load_classifier(folder: Path) -> Classifier:
 
 
 def from_linear(weight: Tensor, bias: Tensor) -> Classifier:
-    """A linear classifier with given weights ``(K, k)`` and bias ``(K,)``."""
+    """A linear classifier with the given weights ``(K, k)`` and bias ``(K,)``."""
     model = Classifier(weight.shape[1], weight.shape[0], stream=Stream(0, "unused"))
     fill(model, {"linears.0.weight": weight.float(), "linears.0.bias": bias.float()}, called="the given weights")
     return model.eval().requires_grad_(False)

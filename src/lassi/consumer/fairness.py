@@ -1,6 +1,6 @@
-"""Empirical individual fairness: does a model give some similar people the same class? Not a proof, a test.
+"""Empirical individual fairness: does a model give sampled similar people the same class? A test, not a proof.
 
-It is what can be said of baselines that nobody can certify: a "no" is certain, a "yes" is about the points tried alone.
+It is what baselines get, as they cannot be certified: a "no" is certain, a "yes" covers only the points tried.
 """
 
 from collections.abc import Callable
@@ -28,8 +28,8 @@ def fair_on_points(
     """Whether all points of each person's similarity set get the person's own class, ``(people,)``, bool.
 
     Args:
-        classify: latents ``(B, q)`` to classes ``(B,)``; for a classifier F of images, z ↦ F(D(z)). For several
-            classifiers at once ``(B, M)``, and ``(people, M)`` is returned.
+        classify: latents ``(B, q)`` to classes ``(B,)``; for an image classifier F, z ↦ F(D(z)). For M classifiers at
+            once it returns ``(B, M)``, and the result is ``(people, M)``.
         z: the people's latents, ``(people, q)``.
         points: t along the original directions, ``(points, n)``: ``similar.grid()`` or ``similar.end_points()``.
     """
@@ -45,7 +45,7 @@ def fair_on_points(
 
 
 def _part(similar: SimilaritySet, rows: range) -> SimilaritySet:
-    """The sets of some people, where directions are a person's own."""
+    """The sets of these people, where each has their own directions."""
     if similar.is_shared:
         return similar
     return SimilaritySet(similar.directions[rows.start : rows.stop], similar.radius)

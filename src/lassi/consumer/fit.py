@@ -10,7 +10,7 @@ from lassi.base.train import train
 from lassi.base.trained import epochs
 from lassi.consumer.classifier import Classifier, ClassifierTraining, ConsumerTrainee, Lessons, Represented
 
-HELD_OUT = 0.1  # of the people, on whom the best epoch is chosen
+HELD_OUT = 0.1  # the share of people used to choose the best epoch
 
 
 def fit_classifier(

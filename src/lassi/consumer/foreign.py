@@ -1,6 +1,6 @@
-"""Classifiers that the user fitted on r with scikit-learn, or anything of its kind, accepted wherever ours are.
+"""Classifiers that the user fitted on r with scikit-learn or a similar library, accepted wherever ours are.
 
-A linear one is converted to ours and can then be saved. Any other stays in memory: nothing is ever pickled.
+A linear one is converted to ours and can then be saved. Any other stays in memory: nothing is pickled.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ TRIED = 1000  # points on which a conversion must agree
 
 
 class Foreign:
-    """A fitted estimator whose ``predict`` is all that is known of it.
+    """A fitted estimator of which only ``predict`` is used.
 
     Args:
         estimator: with ``predict``, ``classes_`` 0 … K − 1 and ``n_features_in_``.
@@ -28,13 +28,13 @@ class Foreign:
             if not hasattr(estimator, name):
                 raise UserError(
                     f"{type(estimator).__name__} has no '{name}': it is not a fitted classifier.",
-                    hint="Fit a classifier of scikit-learn on the representations first.",
+                    hint="First fit a scikit-learn classifier on the representations.",
                 )
         classes = np.asarray(estimator.classes_)
         if classes.tolist() != list(range(len(classes))):
             raise UserError(f"The classes are {classes.tolist()}.", hint="Fit it on labels 0 to K − 1.")
         if len(classes) < 2:
-            raise UserError("The classifier knows one class.", hint="Fit it on a task with 2 or more.")
+            raise UserError("The classifier has only one class.", hint="Fit it on a task with at least 2.")
         self._estimator = estimator
         self.num_classes, self.dim = len(classes), int(estimator.n_features_in_)
 
@@ -48,7 +48,7 @@ class Foreign:
 
 
 def as_classifier(model: Any) -> Classifier | Foreign:
-    """A classifier as the rest of the program takes it: ours as it is, a linear one converted, others wrapped."""
+    """A classifier the rest of the program accepts: ours unchanged, a linear one converted, others wrapped."""
     if isinstance(model, Classifier | Foreign):
         return model
     foreign = Foreign(model)
@@ -68,7 +68,7 @@ def from_sklearn(estimator: Any) -> Classifier:
 
 
 def _linear(estimator: Any) -> Classifier | None:
-    """The classifier with the estimator's coefficients; one row for two classes decides for class 1 where positive."""
+    """The classifier with the estimator's coefficients; a single row for two classes means class 1 where positive."""
     if not (hasattr(estimator, "coef_") and hasattr(estimator, "intercept_")):
         return None
     weight = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
@@ -81,7 +81,7 @@ def _linear(estimator: Any) -> Classifier | None:
 
 
 def _agree(linear: Classifier, foreign: Foreign) -> bool:
-    """Whether both say the same at many points, but for ties: coefficients may mean something else, a vote of pairs."""
+    """Whether both agree at many points, except ties: coefficients can mean something else, such as pairwise votes."""
     points = torch.randn(TRIED, foreign.dim, generator=Stream(0, "consumer/agree").torch())
     points = torch.cat([points * scale for scale in (0.1, 1.0, 10.0)])
     best = linear(points).topk(2, dim=1).values

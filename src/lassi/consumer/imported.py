@@ -12,7 +12,7 @@ def read_classifier(path: Path) -> Classifier:
     tensors = read_tensors(path)
     hint = "Give a linear classifier with the keys proj.weight and proj.bias."
     if tensors.keys() != {"proj.weight", "proj.bias"}:
-        raise UserError(f"{path.name}: it has the keys {', '.join(sorted(tensors)[:4])}.", hint=hint)
+        raise UserError(f"{path.name} has the keys {', '.join(sorted(tensors)[:4])}.", hint=hint)
     weight, bias = tensors["proj.weight"], tensors["proj.bias"]
     if weight.ndim != 2 or bias.shape != weight.shape[:1]:
         shapes = f"{tuple(weight.shape)} and {tuple(bias.shape)}"

@@ -1,4 +1,4 @@
-"""What the rest of the program asks of a classifier of representations."""
+"""What the rest of the program requires of a classifier on representations."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 class Consumer(Protocol):
-    """Whatever classifies representations: ours, or a user's."""
+    """Any classifier on representations: ours or a user's."""
 
     @property
     def num_classes(self) -> int: ...

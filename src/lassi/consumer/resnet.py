@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 
 class BasicBlock(nn.Module):
-    """Two 3×3 convolutions beside a shortcut; ``stride`` 2 halves the picture."""
+    """Two 3×3 convolutions with a shortcut around them; ``stride`` 2 halves the picture."""
 
     def __init__(self, channels_in: int, channels: int, stride: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""How good a classifier is, beside one that always says the same."""
+"""How good a classifier is, compared with always predicting the same class."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ class Scores:
     """Shares of people.
 
     Args:
-        accuracy: who get the right class.
+        accuracy: those who get the right class.
         balanced: the same within each class, averaged over the classes that occur.
-        majority: who belong to the most frequent class: what always saying that one would reach.
-        people: how many were judged.
+        majority: those in the most common class: the accuracy of always predicting it.
+        people: how many were evaluated.
     """
 
     accuracy: float
@@ -28,7 +28,7 @@ class Scores:
 def score(predicted: Integers, labels: Integers, num_classes: int) -> Scores:
     """Scores of predictions ``(people,)``; a prediction of −1, an abstention, counts as wrong."""
     if not len(labels):
-        raise UserError("There is nobody to judge a classifier on.", hint="Choose a split that is not empty.")
+        raise UserError("There is nobody to evaluate a classifier on.", hint="Choose a split that is not empty.")
     right = predicted == labels
     counts = np.bincount(labels, minlength=num_classes)
     per_class = [right[labels == label].mean() for label in range(num_classes) if counts[label]]

@@ -1,4 +1,4 @@
-"""Refusing, before any work, what a recipe asks of a dataset that cannot be done."""
+"""Refusing, before any work, recipes that cannot work with their dataset."""
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from lassi.similarity.registry import kind_named
 
 
 def refuse_impossible(run: Run) -> None:
-    """Refuse what the recipe asks of a dataset that has no such thing."""
+    """Refuse a recipe that asks for something its dataset does not have."""
     data = run.recipe.data
     for split in ("train", "valid", "test", data.learn_from, *data.at_most):
         run.dataset.people(split)
     if data.scenes and not isinstance(run.dataset, FactorDataset):
         raise UserError(
-            f"The recipe asks for {data.scenes} scenes, but truly similar people of {data.name} are not known.",
+            f"The recipe asks for {data.scenes} scenes, but truly similar people in {data.name} are unknown.",
             hint="Leave out data.scenes.",
         )
     for experiment in run.recipe.experiment:
@@ -33,7 +33,7 @@ def refuse_impossible(run: Run) -> None:
 
 
 def _refuse_infeasible(run: Run, experiment: ExperimentTable) -> None:
-    """Refuse certificates that no number of these draws could give, before days are spent on models."""
+    """Refuse certificates that this many draws can never give, before days are spent on training models."""
     most = max(len(run.people(group)) for group in ("test", *([SCENES] if run.has_truth else [])))
     settings, recipe = run.recipe.certification(experiment).shared_by(most), run.recipe
     kind = kind_named(experiment.directions)

@@ -1,4 +1,4 @@
-"""A recipe from beginning to end: which stages, in which order; what is there already is not made again."""
+"""A recipe from beginning to end: which stages, in which order; whatever exists is not made again."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ from lassi.similarity.registry import kind_named
 
 STAGES = {
     "flow": "The generative model: a flow learns to draw the pictures, so that changing a person is a step z + t·a.",
-    "directions": "The regulator: which steps change the sensitive attribute alone? Anyone within ε counts as similar.",
+    "directions": "The regulator: which steps change only the sensitive attribute? Anyone within ε counts as similar.",
     "representation": "The producer: networks trained to map similar people to nearly the same point.",
     "classifier": "The consumer: classifiers on these representations, trained with noise.",
     "certificates": "The auditor: for each person, a proof that everybody similar gets the same answer, or none.",
@@ -33,13 +33,13 @@ class Pipeline:
     """The stages of a run.
 
     Args:
-        say: is handed a sentence about each stage as it begins.
+        say: receives a sentence about each stage as it begins.
     """
 
     def __init__(self, run: Run, compute: Compute, say: Say) -> None:
         self.run, self._compute, self._say = run, compute, say
         self.results: Results | None = None
-        self.written: list[Path] = []  # or found there already
+        self.written: list[Path] = []  # or found to exist
 
     def __call__(self, until: str) -> None:
         """Make everything up to a stage."""
@@ -104,7 +104,7 @@ class Pipeline:
         self.written.append(write_results(self.results, self.run.folder))
 
     def _report(self) -> None:
-        assert self.results is not None, "certificates come before"
+        assert self.results is not None, "certificates come first"
         self.written.append(report_of(self.run, self.results, progress=self._compute.progress))
 
 
@@ -116,13 +116,13 @@ def run_recipe(
     compute: Compute | None = None,
     say: Say = lambda _: None,
 ) -> Run:
-    """Run a recipe into a folder, resuming what was begun; returns the run.
+    """Run a recipe in a folder, resuming unfinished work; returns the run.
 
     Args:
         recipe: a recipe, the name of a shipped one, or the path of a file.
-        out: the folder; ``runs/NAME`` unless given.
+        out: the folder; by default ``runs/NAME``.
         until: the last stage.
-        say: is handed a sentence about each stage as it begins.
+        say: receives a sentence about each stage as it begins.
     """
     return run_stages(recipe, out, until=until, compute=compute, say=say).run
 
@@ -147,5 +147,5 @@ def run_stages(
 
 
 def default_folder(recipe: Recipe | str) -> Path:
-    """Where a run goes unless told: a folder named after the recipe."""
+    """The default folder of a run, named after the recipe."""
     return Path("runs") / (Path(recipe).stem if isinstance(recipe, str) else recipe.data.name)

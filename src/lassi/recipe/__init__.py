@@ -1,1 +1,1 @@
-"""What is asked for: the tables of a recipe, its cells, the shipped recipes."""
+"""What a run should make: the tables of a recipe, its cells, the shipped recipes."""

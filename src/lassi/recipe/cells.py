@@ -1,4 +1,4 @@
-"""The cells of a recipe: one model each, for one question, by one seed.
+"""The cells of a recipe: one model each, for one question, with one seed.
 
 A *question* is what is asked; the *models* that answer it differ in their training method, its weights and the noise;
 a *cell* is one model for one question, trained with one seed. A cell is identified by everything that distinguishes it.
@@ -38,7 +38,7 @@ class Question:
 
     @property
     def is_transfer(self) -> bool:
-        """Whether the classifier predicts something else than R was trained for."""
+        """Whether the classifier predicts something other than what R was trained for."""
         return self.task != self.target
 
     @property
@@ -69,7 +69,7 @@ class ModelSpec:
     batch: int | None = None
 
     def __str__(self) -> str:
-        """The method, with the settings that are not its defaults.
+        """The method, with its non-default settings.
 
         >>> str(ModelSpec("lassi", {"lambda1": 1.0, "lambda2": 0.1, "samples": 10}, 0.5))
         'lassi (λ2 0.1, σ 0.5)'
@@ -82,10 +82,10 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class RepresentationCell:
-    """A representation to be trained; several cells may share it.
+    """A representation to train; several cells may share it.
 
     Args:
-        sensitive: the attributes whose directions it is trained against; none where its method looks at none.
+        sensitive: the attributes whose directions it is trained against; none if its method uses none.
     """
 
     experiment: ExperimentTable
@@ -95,12 +95,12 @@ class RepresentationCell:
 
     @property
     def title(self) -> str:
-        """What its progress is called."""
+        """Its name in progress messages."""
         return _title(self.method.name, self.sensitive)
 
     @property
     def folder(self) -> str:
-        """A name that says what it is, and differs where settings differ."""
+        """A descriptive name that differs whenever settings differ."""
         experiment = self.experiment
         settings: dict[str, Any] = {
             "objective": self.method.weights,
@@ -146,12 +146,12 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """What its progress is called."""
+        """Its name in progress messages."""
         return _title(self.method.name, self.sensitive)
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Its full name, for people."""
         return f"{self.model}, {self.question}, seed {self.seed}"
 
     @property
@@ -165,7 +165,7 @@ def _title(method: str, sensitive: tuple[str, ...]) -> str:
 
 
 def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int]) -> list[Cell]:
-    """All cells of some experiments, seeds innermost; two equal ones are refused."""
+    """All cells of the experiments, seeds innermost; duplicates are refused."""
     cells = [
         Cell(experiment, tuple(sensitive), method, task, sigma, seed)
         for experiment in experiments
@@ -187,7 +187,7 @@ def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int]) -> list
 
 
 def by_question(cells: list[Cell]) -> dict[Question, list[Cell]]:
-    """The cells of each question, in the recipe's order; those of a fairness-trained method come last."""
+    """The cells of each question, in the recipe's order; fairness-trained methods come last."""
     order = list(TRAINING_METHODS)
     found: dict[Question, list[Cell]] = {}
     for cell in cells:
@@ -196,7 +196,7 @@ def by_question(cells: list[Cell]) -> dict[Question, list[Cell]]:
 
 
 def named(*parts: str, settings: object) -> str:
-    """A folder's name from words, with a few digits of a hash of all settings.
+    """A folder name made from words and a few digits of a hash of all settings.
 
     >>> named("lassi", "race=Latino Hispanic", settings={})
     'lassi-race=Latino_Hispanic-44136fa3'

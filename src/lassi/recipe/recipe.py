@@ -1,4 +1,4 @@
-"""A recipe: one TOML file that says everything about a run."""
+"""A recipe: one TOML file that describes a whole run."""
 
 import json
 import tomllib
@@ -27,10 +27,13 @@ from lassi.recipe.tables import (
 )
 from lassi.representation.objective import Objective
 
+FORMAT = 2  # of recipes and run folders; raise it whenever an older folder can no longer be read
+
 
 class Recipe(Table):
-    """Everything about a run."""
+    """The complete description of a run."""
 
+    format: int = FORMAT
     data: DataTable
     flow: FlowTable
     representation: RepresentationTable = RepresentationTable()
@@ -60,14 +63,14 @@ class Recipe(Table):
         return load_recipe(name, changes)
 
     def with_changes(self, changes: Sequence[str]) -> "Recipe":
-        """The same with some keys changed, such as ``"certify.n=2000"``."""
+        """The same recipe with some keys changed, such as ``"certify.n=2000"``."""
         return _validated("the recipe", self.model_dump(mode="json", exclude_none=True), changes)
 
     def certification(self, experiment: ExperimentTable, changes: Sequence[str] = ()) -> Certification:
         """How the people of an experiment are certified.
 
         Args:
-            changes: such as ``"max_boxes=4096"``; they come after the recipe's settings.
+            changes: such as ``"max_boxes=4096"``; they override the recipe's settings.
         """
         methods = self.certify.methods if experiment.certify is None else tuple(experiment.certify)
         own = replace(self.certify, methods=methods)
@@ -95,7 +98,7 @@ def shipped_recipes() -> list[str]:
 
 
 def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
-    """A recipe by the name of a shipped one or the path of a file, TOML or the ``recipe.json`` of a run.
+    """A recipe, from the name of a shipped one or the path of a file: TOML, or the ``recipe.json`` of a run.
 
     Args:
         changes: such as ``"flow.train.steps=500"``, applied after the file.
@@ -105,9 +108,9 @@ def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
         content = json.loads(text) if called.endswith(".json") else tomllib.loads(text)
     except ValueError as error:
         kind = "JSON" if called.endswith(".json") else "TOML"
-        raise UserError(f"{called}: it is no {kind} ({error}).", hint="Correct the line.") from None
+        raise UserError(f"{called} is not valid {kind} ({error}).", hint="Correct the line.") from None
     if not isinstance(content, dict):
-        raise UserError(f"{called}: it is no recipe.", hint="Give a recipe, or the recipe.json of a run.")
+        raise UserError(f"{called} is not a recipe.", hint="Give a recipe, or the recipe.json of a run.")
     return _validated(called, content, changes)
 
 
@@ -134,7 +137,7 @@ def _read(name: str) -> tuple[str, str]:
 
 
 def _apply(content: dict[str, Any], change: str) -> None:
-    """Put ``a.b=value`` into the tables; a value that is no TOML is a string."""
+    """Put ``a.b=value`` into the tables; a value that is not TOML is a string."""
     key, equals, text = change.partition("=")
     if not equals or not key:
         raise UserError(f"The change '{change}' is not of the form key=value.", hint="Write flow.train.steps=500.")
@@ -147,35 +150,35 @@ def _apply(content: dict[str, Any], change: str) -> None:
     for table in tables:
         place = _inside(place, table, change)
     if isinstance(place, list):
-        raise UserError(f"The change '{change}' replaces one of several tables.", hint="Name a key in it.")
+        raise UserError(f"The change '{change}' replaces one of several tables.", hint="Name a key inside it.")
     place[last] = value
 
 
 def _inside(place: Any, name: str, change: str) -> Any:
-    """A table in a table, made if it is not there, or one of a list of tables, counted from 0."""
+    """A table within a table, created if missing, or one of a list of tables, counted from 0."""
     if isinstance(place, list):
         if not name.isdigit() or int(name) >= len(place):
             raise UserError(
-                f"The change '{change}' goes into '{name}' of {len(place)} tables.",
-                hint=f"Choose one from 0 to {len(place) - 1}.",
+                f"The change '{change}' refers to table '{name}' of {len(place)}.",
+                hint=f"Choose a number from 0 to {len(place) - 1}.",
             )
         inside = place[int(name)]
     else:
         inside = place.setdefault(name, {})
     if not isinstance(inside, dict | list):
-        raise UserError(f"The change '{change}' goes into '{name}', which is no table.", hint="Check the key.")
+        raise UserError(f"The change '{change}' refers to '{name}', which is not a table.", hint="Check the key.")
     return inside
 
 
 def _explained(called: str, error: ValidationError) -> UserError:
-    """The first thing that is wrong, with its key and what to do."""
+    """The first error, with its key and what to do."""
     first = error.errors()[0]
     *tables, last = map(str, first["loc"] or ("recipe",))
     key = ".".join([*tables, last])
     match first["type"]:
         case "extra_forbidden" | "unexpected_keyword_argument":
             hint = unknown("key", last, _keys(tables)).hint
-            return UserError(f"{called}: the key '{key}' is not known.", hint=hint)
+            return UserError(f"{called}: the key '{key}' is unknown.", hint=hint)
         case "missing":
             return UserError(f"{called}: the key '{key}' is missing.", hint="Add it.")
         case _:
@@ -192,6 +195,6 @@ def _keys(tables: Sequence[str]) -> list[str]:
 
 
 def _table_in(hint: Any) -> Any:
-    """The table itself, from the type of a key that holds one, several or perhaps none."""
+    """The table type itself, from the type of a key that holds one, several, or optionally one."""
     inner = [argument for argument in get_args(hint) if argument not in (type(None), Ellipsis)]
     return inner[0] if inner else hint

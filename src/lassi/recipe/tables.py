@@ -1,4 +1,4 @@
-"""The tables of a recipe: frozen, of the right types, without unknown keys."""
+"""The tables of a recipe: frozen, type-checked, without unknown keys."""
 
 from typing import Any, Self
 
@@ -26,17 +26,17 @@ class Table(BaseModel):
 
 
 class DataTable(Table):
-    """Which pictures, and whose.
+    """Which pictures to use, and of whom.
 
     Args:
         name: of the dataset.
         size: the working resolution.
-        root: the folder of its files, where they are not in the usual place.
+        root: the folder of its files, if not the usual place.
         learn_from: the split that representations and classifiers are trained on; directions come from ``train``.
-        at_most: the most people taken of a split, drawn at random; of others, everybody.
-        every: every n-th person of the test split is judged.
-        first: with whom to begin; to judge people with whom no setting was chosen.
-        scenes: of so many of them all 15 orientations are judged, too, where these are known: the ground truth.
+        at_most: the most people to take from a split, drawn at random; splits not named are taken whole.
+        every: every n-th person of the test split is evaluated.
+        first: the person to start with, so that evaluation can use people on whom no setting was chosen.
+        scenes: for this many of them, all 15 orientations are also evaluated, where known: the ground truth.
     """
 
     name: str
@@ -54,19 +54,19 @@ class DataTable(Table):
             raise unknown("dataset", self.name, KNOWN)
         for name, value in {"every": self.every, **self.at_most}.items():
             if value < 1:
-                raise UserError(f"The data's {name} is {value}.", hint="Choose one of at least 1.")
+                raise UserError(f"The data's {name} is {value}.", hint="Choose at least 1.")
         if self.scenes < 0:
-            raise UserError(f"{self.scenes} scenes are asked for.", hint="Choose 0 or more.")
+            raise UserError(f"The number of scenes is {self.scenes}.", hint="Choose 0 or more.")
         if not 0 <= self.first < self.every:
             raise UserError(
-                f"Every {self.every}-th person from number {self.first} on is asked for.",
-                hint="Choose a first below every.",
+                f"The data's first is {self.first}, but every is {self.every}.",
+                hint="Choose a first of at least 0 and below every.",
             )
         return self
 
 
 class FlowTable(Table):
-    """The generative model: its shape, and how it is trained, or the file of published weights that it comes from."""
+    """The generative model: its shape, and how to train it or the file of published weights it comes from."""
 
     levels: int
     flows: int
@@ -80,13 +80,13 @@ class FlowTable(Table):
     def _comes_from_somewhere(self) -> Self:
         if (self.source is None) == (self.train is None):
             raise UserError(
-                "The flow needs either a source, published weights, or a table [flow.train].", hint="Give one of them."
+                "The flow needs either a source of published weights or a table [flow.train].", hint="Give one of them."
             )
         return self
 
 
 class RepresentationTable(Table):
-    """How representations are trained; the weights of the losses are each method's."""
+    """How representations are trained; each method sets its own loss weights."""
 
     widths: list[int] = list(WIDTHS)
     epochs: int = 5
@@ -98,19 +98,19 @@ class RepresentationTable(Table):
     def _sensible(self) -> Self:
         if not self.widths or min(self.widths) < 1:
             raise UserError(
-                f"A representation cannot have widths {self.widths}.", hint="Choose some, each of at least 1."
+                f"A representation cannot have widths {self.widths}.", hint="Choose one or more, each at least 1."
             )
         return self
 
     def training(self, objective: Objective, epochs: int | None, batch: int | None) -> RepresentationTraining:
-        """How R is trained with an objective; epochs and batch where an experiment has its own."""
+        """How R is trained with an objective; epochs and batch override the table's if given."""
         return RepresentationTraining(
             objective, tuple(self.widths), epochs or self.epochs, batch or self.batch, self.learning_rate, self.decay
         )
 
 
 class ClassifierTable(Table):
-    """How classifiers on representations are trained; the noise is each method's."""
+    """How classifiers on representations are trained; each method sets its own noise."""
 
     hidden: list[int] = []
     epochs: int = 1
@@ -127,7 +127,7 @@ class MethodsBase(Table):
     """Which training methods are compared, with their settings."""
 
     def chosen(self) -> dict[str, TrainingMethod]:
-        """The methods that are asked for, by name."""
+        """The chosen methods, by name."""
         methods = {name: getattr(self, name) for name in TRAINING_METHODS}
         return {name: method for name, method in methods.items() if method is not None}
 
@@ -152,15 +152,15 @@ class ExperimentTable(Table):
     """Who should be treated alike, and in which prediction.
 
     Args:
-        table: the name of the table that its models stand in, where a recipe has several.
+        table: the name of the table that shows its models, if a recipe has several.
         target: the attribute that R is trained to predict.
-        tasks: those that classifiers on R predict; the target unless others are given, which makes it a transfer.
+        tasks: the attributes that classifiers on R predict; by default the target. Others make it a transfer.
         sensitive: sets of attributes; people who differ only in those of a set are similar.
         directions: the kind of directions; see :data:`lassi.similarity.registry.KINDS`.
         radius: ε, in multiples of a direction.
-        epochs, batch: of R, where they differ from the recipe's.
-        baselines: classifiers of images and of latents to compare with: ``resnet``, ``mlp``.
-        certify: the methods of certification, where they differ from the recipe's.
+        epochs, batch: for R, if different from the recipe's.
+        baselines: classifiers on images and on latents to compare with: ``resnet``, ``mlp``.
+        certify: the certification methods, if different from the recipe's.
     """
 
     table: str = ""
@@ -188,7 +188,9 @@ class ExperimentTable(Table):
     @model_validator(mode="after")
     def _sensible(self) -> Self:
         if not 0 < self.radius < float("inf"):
-            raise UserError(f"The radius is {self.radius}.", hint="Choose one above 0, in multiples of a direction.")
+            raise UserError(
+                f"The radius is {self.radius}.", hint="Choose a value above 0, in multiples of a direction."
+            )
         kind_named(self.directions)
         if not self.sensitive or not all(self.sensitive):
             raise UserError("An experiment has no sensitive attribute.", hint='Give sets: sensitive = [["Young"]].')
@@ -211,7 +213,9 @@ class ExperimentTable(Table):
             )
         for task in (self.target, *self.predicts):
             if task in attributes:
-                raise UserError(f"'{task}' is both the target and the sensitive attribute.", hint="Choose two.")
+                raise UserError(
+                    f"'{task}' is both the target and the sensitive attribute.", hint="Choose two different attributes."
+                )
 
 
 class BaselinesTable(Table):
@@ -227,7 +231,7 @@ class BaselinesTable(Table):
 
 
 class RunTable(Table):
-    """Seeds of the repetitions; what is shared by all uses the first."""
+    """The seeds of the repetitions; whatever they share uses the first."""
 
     seeds: list[int] = [42]
 
@@ -236,5 +240,5 @@ class RunTable(Table):
         if not self.seeds:
             raise UserError("The recipe has no seed.", hint="Give at least one: seeds = [42].")
         if len(set(self.seeds)) < len(self.seeds):
-            raise UserError(f"The seeds {self.seeds} name one twice.", hint="Name each once: they are repetitions.")
+            raise UserError(f"The seeds {self.seeds} contain a duplicate.", hint="Give each seed only once.")
         return self

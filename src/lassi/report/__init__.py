@@ -1,1 +1,1 @@
-"""The page that a person reads: from a document of figures alone."""
+"""The page that people read, drawn only from a document of figures."""

@@ -38,7 +38,7 @@ LIBRARIES = (DISTRIBUTION, "torch", "numpy", "scipy")
 
 
 def document_of(run: Run, results: Results, *, progress: Progress = SILENT) -> Document:
-    """The document of a run whose certificates are there."""
+    """The document of a run that has its certificates."""
     models = models_by_question(summarise(results.cells))
     views, evidences = [], []
     for question, cells in by_question(run.cells).items():
@@ -72,7 +72,7 @@ def _view(evidence: Evidence, models: list[ModelSummary]) -> QuestionView:
             ModelRow(name, model, paper_figures(pictures, question, model.model))
             for name, model in zip(names, models, strict=True)
         ],
-        evidence.run.has_truth,
+        evidence.run.knows_similar(question.sensitive),
         evidence.gave_up_after(),
         evidence.curve(),
         evidence.radii(),
@@ -98,7 +98,7 @@ def claim_of(view: QuestionView, truths: list[TruthResult]) -> Claim:
 
 
 def _truth(view: QuestionView, result: MethodResult, truths: list[TruthResult]) -> ClaimTruth | None:
-    """What is known about truly similar people, where they are."""
+    """What is known about truly similar people, if anything."""
     question = view.question
     fitting = [truth for truth in truths if (truth.kind, truth.radius) == (question.kind, question.radius)]
     if not fitting or result.truth is None:
@@ -124,7 +124,7 @@ def about_data(run: Run) -> str:
 
 
 def made_by(run: Run) -> Made:
-    """How the run was made, for whoever repeats it."""
+    """How the run was made, for anyone who wants to repeat it."""
     return Made(
         run.command,
         json.loads(run.recipe.model_dump_json(exclude_none=True)),
@@ -136,7 +136,7 @@ def made_by(run: Run) -> Made:
 
 
 def _fingerprints(run: Run, cells: list[Cell]) -> dict[str, str]:
-    """The contents of everything that was trained or computed."""
+    """The content hashes of everything that was trained or computed."""
     found: dict[str, str] = {}
     for cell in cells:
         for directions in run.load_all_directions(cell.experiment, cell.sensitive):

@@ -18,10 +18,10 @@ from lassi.similarity.sets import SimilaritySet
 
 
 class Evidence:
-    """The certificates of one question, of the first seed's models.
+    """The certificates for one question, for the first seed's models.
 
     Args:
-        cells: all that answer the question.
+        cells: all cells that answer the question.
         names: of their models.
     """
 
@@ -58,12 +58,12 @@ class Evidence:
         return next((name for name in self.methods if method_named(name).decides), None)
 
     def certificates(self, cell: Cell, method: str) -> list[Certificate]:
-        """Of the test people."""
+        """The test people's certificates."""
         key = (cell.key, method)
         return self._kept.get(key, lambda: Auditor.of(self.run, cell).certificates(method, "test"))
 
     def gave_up_after(self) -> int | None:
-        """At how many boxes the search left somebody undecided; None where it did not."""
+        """The number of boxes after which the search left somebody undecided; None if it did not."""
         if self.decider is None or self.similar.rank == 1:
             return None
         found = (certificate for cell in self._cells for certificate in self.certificates(cell, self.decider))
@@ -71,7 +71,7 @@ class Evidence:
         return self.run.recipe.certification(self.first.experiment).max_boxes if is_left else None
 
     def curve(self) -> Curve | None:
-        """For each model the share of people whose class holds up to ε, as a falling staircase."""
+        """For each model, the share of people whose class holds up to ε, as a decreasing step function."""
         if self.decider is None or self.similar.rank > 1:
             return None
         radius = self.question.radius
@@ -83,7 +83,7 @@ class Evidence:
         return Curve(self.decider, limit, radius, series)
 
     def radii(self) -> list[RadiiSeries]:
-        """d_cs and d_rs of everybody who has both, by the first method that knows them."""
+        """d_cs and d_rs of everybody who has both, from the first method that provides them."""
         for name in self.methods:
             found = [self._radii(name, model, cell) for model, cell in self.models.items()]
             if any(series.pairs for series in found):
@@ -97,7 +97,7 @@ class Evidence:
         return RadiiSeries(cell.method.name, model, both, len(certificates))
 
     def looseness(self) -> list[Looseness]:
-        """Of those whom a smoothed certificate leaves open, how many the exact one proves, refutes or leaves open."""
+        """Of the people a smoothed certificate leaves open, how many the exact one proves, refutes or leaves open."""
         smoothed = [name for name in self.methods if isinstance(method_named(name), SmoothedMethod)]
         if self.decider is None:
             return []
@@ -113,7 +113,7 @@ class Evidence:
         return found
 
     def groups(self) -> list[Groups]:
-        """The certified share by class and by sensitive group, of the claim's certificate and model, by unit."""
+        """The certified share by class and by sensitive group, for the claim's certificate and model, by unit."""
         certificates = self.certificates(self.fair, self.methods[0])
         certified = np.array([certificate.is_certified for certificate in certificates])
         return [self._groups(name, certified) for name in (self.question.task, *self.question.sensitive)]
@@ -130,7 +130,7 @@ class Evidence:
 
 
 def _flips(certificates: Sequence[Certificate], limit: float) -> list[float]:
-    """At which ε everybody's class is no longer proven; beyond the limit nothing was looked at."""
+    """For each person, the ε beyond which the class is no longer proven; the search stops at the limit."""
     return [_short(limit if c.flip is None else c.flip) for c in certificates]
 
 

@@ -1,4 +1,4 @@
-"""People to look at: similar pictures on a grid of t, what each model answers there, and its margin."""
+"""People to look at: similar pictures on a grid of t, what each model predicts there, and its margin."""
 
 import base64
 import io
@@ -21,11 +21,11 @@ from lassi.run.run import Run
 from lassi.similarity.sets import SimilaritySet
 
 STEPS = {1: 21, 2: 9, 3: 5}  # values of t along each direction, by the number of directions
-PEOPLE = 12  # of all questions together
+PEOPLE = 12  # over all questions together
 
 
 def gallery_of(questions: Sequence[Evidence], *, progress: Progress = SILENT) -> list[GalleryPart]:
-    """People of the questions that a method decides along up to three directions, the most telling first."""
+    """The most informative people of each question that a method decides along at most three directions."""
     shown = [question for question in questions if question.decider and question.similar.num_directions in STEPS]
     if not shown:
         return []
@@ -40,7 +40,7 @@ def _part(evidence: Evidence, count: int, progress: Progress) -> GalleryPart:
     models = {name: run.load_network(cell) for name, cell in evidence.models.items()}
     values = run.dataset.attribute(question.task).values
     people, labels, z = run.people("test"), run.labels(question.task, "test"), run.z("test")
-    rows, shown = telling(certificates, count), []
+    rows, shown = most_informative(certificates, count), []
     with progress.task("drawing similar people", len(rows), "people") as task:
         for row in rows:
             answers = [
@@ -57,8 +57,8 @@ def _part(evidence: Evidence, count: int, progress: Progress) -> GalleryPart:
     return GalleryPart(question, sliders, STEPS[n], shown)
 
 
-def telling(certificates: Sequence[Sequence[Certificate]], count: int) -> list[int]:
-    """Rows of people to show: with counterexamples first, those of the last model, the fair one, before others."""
+def most_informative(certificates: Sequence[Sequence[Certificate]], count: int) -> list[int]:
+    """Rows of people to show: those with counterexamples first, starting with those of the last, fair model."""
 
     def rank(row: int) -> tuple[int, int]:
         outcomes = [of_model[row].outcome for of_model in certificates]
@@ -72,7 +72,7 @@ def telling(certificates: Sequence[Sequence[Certificate]], count: int) -> list[i
     for row in order:
         kinds.setdefault(rank(row), []).append(row)
     chosen: list[int] = []
-    while len(chosen) < min(count, len(order)):  # one of each kind in turn, so that all are seen
+    while len(chosen) < min(count, len(order)):  # one of each kind in turn, so that all appear
         for rows in kinds.values():
             if rows and len(chosen) < count:
                 chosen.append(rows.pop(0))
@@ -80,7 +80,7 @@ def telling(certificates: Sequence[Sequence[Certificate]], count: int) -> list[i
 
 
 def grid(similar: SimilaritySet) -> Tensor:
-    """All t along the original directions that the sliders can be at, the first slider slowest, ``(points, n)``."""
+    """All slider positions t along the original directions, the first slider varying slowest, ``(points, n)``."""
     n = similar.num_directions
     values = torch.linspace(-similar.radius, similar.radius, STEPS[n], dtype=torch.float64)
     return torch.cartesian_prod(*[values] * n).view(-1, n)
@@ -106,7 +106,7 @@ def png_of(images: NDArray[np.uint8], columns: int) -> str:
 
 
 class Sight:
-    """What a model sees of a person and of those similar to them.
+    """A model's view of a person and of those similar to them.
 
     Args:
         values: the names of the classes.
@@ -128,7 +128,7 @@ class Sight:
         return classes, [round(margin, 4) for margin in self._margins(logits).tolist()]
 
     def curve(self) -> list[tuple[float, float]] | None:
-        """Along one direction the margin over the nearest rival, at all kinks and between them."""
+        """Along one direction, the margin over the nearest rival, at all kinks and between them."""
         similar = self._similar
         if similar.num_directions > 1:
             return None
@@ -144,7 +144,7 @@ class Sight:
 
 
 def _answers(method: str, name: str, sight: Sight, certificate: Certificate) -> GalleryModel:
-    """What a model answers at every point of the grid."""
+    """What a model predicts at every point of the grid."""
     predicted, margins = sight.on_grid()
     example, shown = certificate.counterexample, None
     if example is not None:

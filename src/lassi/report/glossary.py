@@ -1,7 +1,7 @@
 """What the words on the page mean, for a reader who does not know the method.
 
-What methods, kinds of directions and training methods mean is written where they are defined; ``docs/glossary.md`` is
-made from the same entries.
+Entries for certification methods, kinds of directions and training methods are written where those are defined;
+``docs/glossary.md`` is made from the same entries.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ class Section:
 OUTCOMES = [
     Entry("certified", "It is proven that everybody similar to this person gets the same answer."),
     Entry("refuted", "A counterexample was found: somebody similar to this person gets a different answer."),
-    Entry("not certified", "There is an answer, but the proof did not succeed. That says nothing either way."),
+    Entry("not certified", "There is an answer, but no proof was found. That says nothing either way."),
     Entry("abstained", "The smoothed model is not sure enough to answer. This counts as not certified, and as wrong."),
     Entry("undecided", "Neither proven nor refuted within the budget. This counts as not certified."),
 ]
@@ -46,7 +46,7 @@ TERMS = [
     Entry("counterexample", "A similar person who gets a different answer, confirmed by the model itself."),
     Entry(
         "truly similar",
-        "People known to differ only in the sensitive attribute, generative model or not.",
+        "People known to differ only in the sensitive attribute, independently of any generative model.",
     ),
     Entry("coverage", "How much of the difference between truly similar people lies within “similar”."),
     Entry("budget", "How long the exact search may take for one person, in boxes."),

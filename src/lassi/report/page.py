@@ -14,8 +14,10 @@ from markupsafe import Markup
 from lassi.certify.certificate import Outcome
 from lassi.certify.methods import METHODS
 from lassi.report.glossary import glossary
+from lassi.report.numbers import at_least, number, percent, words
 from lassi.report.records import Document, GalleryPart, GalleryPerson, QuestionView
 from lassi.report.svg import Axis, Chart, linear, logarithmic
+from lassi.report.table import FIGURES, columns_of
 
 SHARES = [0.0, 0.25, 0.5, 0.75, 1.0]
 
@@ -34,6 +36,8 @@ def render(document: Document) -> str:
     return page.render(
         d=document,
         charts=[charts_of(question, places) for question in document.questions],
+        columns=[columns_of(question) for question in document.questions],
+        figures=FIGURES,
         people=[[margin_chart(person, places) for person in part.people] for part in document.gallery],
         places=places,
         titles={name: method.title for name, method in METHODS.items()},
@@ -52,7 +56,7 @@ def _text(name: str) -> str:
 
 
 def embedded(content: object) -> Markup:
-    """JSON that can stand in a page: no text in it can end its element."""
+    """JSON that is safe inside a page: no text in it can close its element."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
@@ -77,45 +81,9 @@ def gallery_data(gallery: Sequence[GalleryPart]) -> list[list[dict[str, object]]
 
 
 def places_of(document: Document) -> Places:
-    """All training methods, numbered in their order, which gives each its colour."""
+    """All training methods, numbered in order; the number determines the colour."""
     methods = dict.fromkeys(model.method for question in document.questions for model in question.models)
     return {method: place for place, method in enumerate(methods)}
-
-
-def percent(share: float | None, digits: int = 1) -> str:
-    """A share in percent; what is not quite everybody never reads as 100%, nor somebody as 0%."""
-    if share is None:
-        return "–"
-    text = f"{share:.{digits}%}"
-    if text == f"{1:.{digits}%}" and share < 1:
-        return f">{1 - 10.0 ** -(digits + 2):.{digits}%}"
-    if text == f"{0:.{digits}%}" and share > 0:
-        return f"<{10.0 ** -(digits + 2):.{digits}%}"
-    return text
-
-
-def at_least(share: float) -> str:
-    """A lower bound in percent, rounded down.
-
-    >>> at_least(0.98496)
-    '98.4%'
-    """
-    return f"{math.floor(1000 * share) / 10:.1f}%"
-
-
-def number(value: float | None) -> str:
-    """A number with three significant digits."""
-    return "–" if value is None else f"{value:.3g}"
-
-
-def words(names: Sequence[str]) -> str:
-    """Names in a sentence.
-
-    >>> words(["Pale_Skin", "Young", "Blond_Hair"])
-    'Pale Skin, Young and Blond Hair'
-    """
-    plain = [name.replace("_", " ") for name in names]
-    return plain[0] if len(plain) == 1 else f"{', '.join(plain[:-1])} and {plain[-1]}"
 
 
 @dataclass(frozen=True)
@@ -140,7 +108,7 @@ def _shares(label: str) -> Axis:
 
 
 def curve_chart(view: QuestionView, places: Places) -> Chart | None:
-    """Up to how large a change of the attribute is everybody treated alike?"""
+    """How large a change in the attribute may be with people still treated alike."""
     curve = view.curve
     if curve is None:
         return None
@@ -156,12 +124,12 @@ def curve_chart(view: QuestionView, places: Places) -> Chart | None:
             left -= 1
             points.append((flip, left / len(series.flips)))
         chart.steps(places[series.method], [*points, (curve.limit, left / len(series.flips))])
-    chart.rule((curve.radius, 1.0), (curve.radius, 0.0), f"asked for: ε = {number(curve.radius)}")
+    chart.rule((curve.radius, 1.0), (curve.radius, 0.0), f"the question's ε = {number(curve.radius)}")
     return chart
 
 
 def tradeoff_chart(view: QuestionView, places: Places) -> Chart:
-    """Accuracy against certified fairness; one mark for each model and certificate."""
+    """Accuracy against certified fairness; one mark per model and certificate."""
     models = [row.summary for row in view.models]
     majority = models[0].first.test.majority
     accuracies = [model.accuracy.mean for model in models]
@@ -182,7 +150,7 @@ def tradeoff_chart(view: QuestionView, places: Places) -> Chart:
 
 
 def radii_chart(view: QuestionView, places: Places) -> Chart | None:
-    """How far apart similar people are mapped, against how far the classifier keeps its class."""
+    """How far apart similar people can be mapped, against how far apart they may be."""
     pairs = [pair for one in view.radii for pair in one.pairs]
     if not pairs:
         return None

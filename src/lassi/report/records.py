@@ -1,4 +1,4 @@
-"""What a report says, as typed records: the page is drawn from a :class:`Document` and nothing else."""
+"""The content of a report, as typed records: the page is drawn from a :class:`Document` and nothing else."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +27,7 @@ class ClaimTruth:
     """What is known about truly similar people.
 
     Args:
-        orientations: truly similar people in a scene.
+        orientations: truly similar people per scene.
     """
 
     measured: TruthResult
@@ -37,7 +37,7 @@ class ClaimTruth:
 
 @dataclass(frozen=True)
 class Claim:
-    """The one sentence of the page: one certificate, of one model, for one question.
+    """The main claim of the page: one certificate, for one model and one question.
 
     Args:
         certificate: the method's name.
@@ -57,7 +57,7 @@ class Claim:
 
     @property
     def false_expected(self) -> float:
-        """How many of the certificates are expected to be wrong, at most."""
+        """At most this many certificates are expected to be wrong."""
         return self.result.alpha * self.result.people
 
 
@@ -76,7 +76,7 @@ class ModelRow:
 
 @dataclass(frozen=True)
 class CurveSeries:
-    """For each person the ε up to which the answer provably holds, in rising order."""
+    """For each person, the ε up to which the answer provably holds, in increasing order."""
 
     method: str
     name: str
@@ -88,8 +88,8 @@ class Curve:
     """The share of people whose class holds, by ε.
 
     Args:
-        certificate: the method that knows it.
-        limit: beyond which nothing was searched.
+        certificate: the method that provides it.
+        limit: the search went no further than this.
     """
 
     certificate: str
@@ -110,7 +110,7 @@ class RadiiSeries:
 
 @dataclass(frozen=True)
 class Looseness:
-    """Of those whom a smoothed certificate leaves open, what the exact one says."""
+    """What the exact certificate shows for the people whom a smoothed certificate leaves open."""
 
     name: str
     certificate: str
@@ -143,7 +143,7 @@ class QuestionView:
 
     Args:
         certificates: the methods' names.
-        gave_up_after: at how many boxes the search left somebody undecided; None where it did not.
+        gave_up_after: the number of boxes after which the search left somebody undecided; None if it did not.
     """
 
     question: Question
@@ -173,10 +173,10 @@ class ShownCounterexample:
 
 @dataclass(frozen=True)
 class GalleryModel:
-    """What a model answers at every point of the sliders' grid.
+    """What a model predicts at every point of the sliders' grid.
 
     Args:
-        curve: along one direction ``(t, margin)`` at all kinks and between them.
+        curve: along one direction, ``(t, margin)`` at all kinks and between them.
     """
 
     method: str
@@ -203,7 +203,7 @@ class GalleryPerson:
 
 @dataclass(frozen=True)
 class GalleryPart:
-    """The people shown for a question; a slider per direction."""
+    """The people shown for a question; one slider per direction."""
 
     question: Question
     sliders: list[str]
@@ -221,7 +221,7 @@ class FlowView:
 
 @dataclass(frozen=True)
 class Made:
-    """How the run was made, for whoever repeats it."""
+    """How the run was made, for anyone who wants to repeat it."""
 
     command: str
     recipe: dict[str, Any]
@@ -233,11 +233,11 @@ class Made:
 
 @dataclass(frozen=True)
 class Document:
-    """Everything that a report says.
+    """Everything that a report contains.
 
     Args:
         about: what the pictures are, in words.
-        people, units: how many test people were judged, and how many independent units they are.
+        people, units: how many test people there are, and how many independent units they form.
     """
 
     title: str

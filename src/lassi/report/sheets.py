@@ -1,4 +1,4 @@
-"""Contact sheets of similar people: who they are, as the directions have it. [Paper, Figs. 1 and 5]"""
+"""Contact sheets of similar people: who counts as similar along the directions. [Paper, Figs. 1 and 5]"""
 
 import math
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from lassi.similarity.registry import simplest_kind
 def draw_sheet(
     run: Run, attributes: Sequence[str], kind: str | None, *, radius: float, count: int, columns: int, seed: int
 ) -> Image.Image:
-    """The sheet of some attributes, or of those of the recipe's first experiment."""
+    """The sheet for the given attributes, or for those of the recipe's first experiment."""
     if not attributes:
         if not run.recipe.experiment:
             raise UserError("The recipe has no experiment.", hint="Name an attribute with --attribute.")
         attributes = run.recipe.experiment[0].sensitive[0]
     if not (math.isfinite(radius) and radius > 0):
-        raise UserError(f"The radius is {radius}.", hint="Choose one above 0, in multiples of a direction.")
+        raise UserError(f"The radius is {radius}.", hint="Choose a value above 0, in multiples of a direction.")
     found = [
         chosen_directions(run, [attribute], [kind or simplest_kind(run.dataset.attribute(attribute))])[0]
         for attribute in attributes
@@ -43,13 +43,13 @@ def draw_sheet(
 def similar_people_sheet(
     run: Run, directions: Sequence[Directions], people: Integers, *, radius: float, columns: int
 ) -> Image.Image:
-    """A row a person, a column a t, the same for all attributes and in ±ε/√n; the original in the middle.
+    """One row per person, one column per t in ±ε/√n, the same for all attributes; the original is in the middle.
 
-    Each attribute moves along its one vector. Under a picture stands how much of it was outside the range of pixels and
-    is cut off.
+    Each attribute moves along its one vector. A note under each picture gives the share of pixels that were outside the
+    valid range and have been clipped.
     """
     if columns % 2 == 0 or columns < 3:
-        raise UserError(f"A sheet of {columns} columns has no middle.", hint="Choose an odd number from 3.")
+        raise UserError(f"A sheet of {columns} columns has no middle.", hint="Choose an odd number of at least 3.")
     single = [_single(directions_of) for directions_of in directions]
     reach = radius / math.sqrt(len(single))
     t = torch.linspace(-reach, reach, columns)
@@ -62,7 +62,7 @@ def similar_people_sheet(
 
 
 def orientations_and_steps_sheet(run: Run, along: Directions, scenes: Integers) -> Image.Image:
-    """For each scene its 15 true orientations above, and 15 even steps from the first along the direction below."""
+    """For each scene, its 15 true orientations above and 15 even steps from the first along the direction below."""
     assert isinstance(run.dataset, FactorDataset)
     truth = run.dataset.similar(scenes)  # (B, 15)
     size = run.dataset.size
@@ -71,7 +71,7 @@ def orientations_and_steps_sheet(run: Run, along: Directions, scenes: Integers) 
     t = torch.linspace(0, 1, NUM_ORIENTATIONS)
     points = z[:, None] + t[:, None] * _single(along)
     steps, cut = _decoded(run, points)
-    pictures = np.stack([true, steps], 1).reshape(-1, *true.shape[1:])  # rows by turns
+    pictures = np.stack([true, steps], 1).reshape(-1, *true.shape[1:])  # alternating rows
     notes = [row for cuts in cut for row in ([""] * NUM_ORIENTATIONS, cuts)]
     rows = [name for _ in scenes for name in ("true", "steps")]
     columns = [f"t = {value:.2f}" for value in t.tolist()]
@@ -80,7 +80,7 @@ def orientations_and_steps_sheet(run: Run, along: Directions, scenes: Integers) 
 
 
 def shown_people(run: Run, count: int, *, seed: int) -> Integers:
-    """Some people of the test split, at random."""
+    """Random people from the test split."""
     people = run.dataset.people("test")
     return np.sort(Stream(seed, "show").numpy().permutation(people)[:count])
 
@@ -88,8 +88,8 @@ def shown_people(run: Run, count: int, *, seed: int) -> Integers:
 def _single(directions: Directions) -> Tensor:
     if directions.vectors.shape[1] > 1:
         raise UserError(
-            f"'{directions.attribute}' has {directions.vectors.shape[1]} directions, but a sheet shows one of each.",
-            hint="Choose directions of one vector, such as --kind mean-difference or first-to-last.",
+            f"'{directions.attribute}' has {directions.vectors.shape[1]} directions, but a sheet shows only one.",
+            hint="Choose a kind with one vector, such as --kind mean-difference or first-to-last.",
         )
     return directions.vectors[:, 0]
 
@@ -101,8 +101,8 @@ def _sheet(run: Run, points: Tensor, rows: list[str], columns: list[str], title:
 
 @torch.no_grad()
 def _decoded(run: Run, points: Tensor) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.uint8]], list[list[str]]]:
-    """Pictures of latents ``(B, columns, q)``, and what is to be said of each."""
+    """Pictures of latents ``(B, columns, q)``, and a note for each."""
     x = torch.stack([run.glow.decode(row) for row in points])  # (B, columns, 3, H, W)
     cut = outside_range(x).double().mean((2, 3, 4))
-    notes = [[f"{share:.1%} cut" if share >= 0.001 else "" for share in row] for row in cut.tolist()]
+    notes = [[f"{share:.1%} clipped" if share >= 0.001 else "" for share in row] for row in cut.tolist()]
     return to_uint8(x).numpy(), notes

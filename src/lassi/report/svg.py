@@ -1,6 +1,6 @@
-"""Small charts as SVG: a curve that falls in steps, points, lines. Colours and themes are the page's style sheet's.
+"""Small charts as SVG: step curves, points, lines. Colours and themes come from the page's style sheet.
 
-Every series has a class of its own (``s0``, ``s1``, …), which the style sheet gives a colour and a dash.
+Every series has its own class (``s0``, ``s1``, …), to which the style sheet assigns a colour and a dash.
 """
 
 import math
@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 46
-NAME = 9  # letters of a name on an axis
+NAME = 9  # longest name on an axis, in letters
 MARK = 4.5  # half the size of a mark
 
 
@@ -21,9 +21,9 @@ class Axis:
     """An axis of a chart.
 
     Args:
-        label: what is on it, with its unit.
+        label: what it shows, with its unit.
         low, high: its ends.
-        ticks: where it has marks.
+        ticks: the positions of its marks.
         percent: whether its numbers are shares.
         log: whether it is logarithmic.
     """
@@ -36,7 +36,7 @@ class Axis:
     log: bool = False
 
     def share(self, value: float) -> float:
-        """Where on the axis a value is, from 0 to 1."""
+        """The position of a value on the axis, from 0 to 1."""
         if self.log:
             value = min(max(value, self.low), self.high)
             return math.log(value / self.low) / math.log(self.high / self.low)
@@ -69,10 +69,10 @@ def logarithmic(label: str, values: Sequence[float]) -> Axis:
 
 
 class Chart:
-    """A chart that is being drawn.
+    """A chart under construction.
 
     Args:
-        title: read out in place of the chart.
+        title: what a screen reader reads instead of the chart.
         wide, tall: in pixels.
     """
 
@@ -138,7 +138,7 @@ class Chart:
         self.line(series, corners)
 
     def mark(self, series: int, x: float, y: float, label: str, *, faint: bool = False) -> None:
-        """A point, in the shape of its series, with a label that shows when pointed at."""
+        """A point, in the shape of its series, with a label that appears on hover."""
         shape = _SHAPES[series % len(_SHAPES)](self.across(x), self.up(y))
         kind = "mark faint" if faint else "mark"
         self._parts.append(
@@ -146,7 +146,7 @@ class Chart:
         )
 
     def whisker(self, series: int, x: float, low: float, high: float) -> None:
-        """An upright interval."""
+        """A vertical interval."""
         at = _n(self.across(x))
         self._parts.append(
             Markup('<line class="whisker s{}" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
@@ -155,7 +155,7 @@ class Chart:
         )
 
     def name(self, x: float, label: str) -> None:
-        """The name of a place on the axis across, aslant, so that many fit."""
+        """The name of a position on the horizontal axis, slanted so that many fit."""
         at, base = _n(self.across(x)), self._tall - BOTTOM + 14
         self._parts.append(
             Markup('<text x="{}" y="{}" text-anchor="end" transform="rotate(-35 {} {})">{}</text>').format(
@@ -177,7 +177,7 @@ class Chart:
             )
 
     def cursor(self) -> None:
-        """An upright line that the page moves."""
+        """A vertical line that the page moves."""
         x, base = _n(self.across(0.0)), self._tall - BOTTOM
         self._parts.append(
             Markup('<line class="cursor" x1="{}" x2="{}" y1="{}" y2="{}" data-left="{}" data-right="{}"/>').format(

@@ -14,12 +14,12 @@ from lassi.run.run import Run
 
 
 def write_report(folder: Path | str, out: Path | str | None = None, *, progress: Progress = SILENT) -> Path:
-    """Write the page of a finished run; returns where it is, ``report.html`` in the run unless given."""
+    """Write the page of a finished run and return its path, by default ``report.html`` in the run."""
     run = Run.open(folder)
     if not is_reported(run):
         raise UserError(
             "The recipe of this run asks for no certificates, so there is nothing to report.",
-            hint="Add an experiment, or a method of certification.",
+            hint="Add an experiment or a certification method.",
         )
     return report_of(run, read_results(run.folder), None if out is None else Path(out), progress=progress)
 
@@ -39,7 +39,7 @@ def report_of(run: Run, results: Results, out: Path | None = None, *, progress: 
 
 
 def refuse_unfinished(run: Run, results: Results) -> None:
-    """Refuse a run whose results lack a certificate that the recipe asks for."""
+    """Refuse a run whose results lack certificates that the recipe asks for."""
     for cell, found in zip(run.cells, results.cells, strict=True):
         missing = set(run.recipe.certification(cell.experiment).methods) - set(found.certificates)
         if missing:

@@ -15,7 +15,7 @@ from lassi.representation.objective import Objective, Producer
 from lassi.representation.train import Lessons, ProducerTrainee, RepresentationTraining
 from lassi.similarity.sets import SimilaritySet
 
-HELD_OUT = 0.1  # of the people, on whom the best epoch is chosen
+HELD_OUT = 0.1  # the share of people used to choose the best epoch
 
 
 def fit_representation(
@@ -30,8 +30,8 @@ def fit_representation(
     """Train R on latents ``(people, q)`` and labels ``(people,)``; a tenth of the people is held out.
 
     Args:
-        similar: who counts as similar; with it, and unless the settings say otherwise, R is trained as LASSI with
-            λ2 = 0.1, without it naively.
+        similar: who counts as similar. Unless the settings say otherwise, R is trained as LASSI with λ2 = 0.1 if this
+            is given, and naively if not.
         settings: the objective, R's widths, epochs, …
     """
     objective = Objective(lambda2=0.1) if similar is not None else Objective()

@@ -1,4 +1,4 @@
-"""Published representations: ``encoder.mlp.{n}.*``, Linear and BatchNorm by turns, and ``output_layer.running_*``."""
+"""Published representations: ``encoder.mlp.{n}.*``, Linear and BatchNorm alternating; ``output_layer.running_*``."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from lassi.base.torch_file import read_tensors
 from lassi.representation.network import Representation
 
 KEY = re.compile(r"encoder\.mlp\.(\d{1,3})\.(\w+)")
-COPY = "encoder.module_list."  # the same tensors once more
+COPY = "encoder.module_list."  # the same tensors again
 NORM = ("weight", "bias", "running_mean", "running_var")
 HINT = "Give a representation in the layout of `lassi import representation --help`."
 
@@ -34,7 +34,7 @@ def read_representation(path: Path) -> Representation:
     norms = [m for _, m in sorted(modules.items()) if "running_mean" in m]
     if not linears or len(norms) != len(linears) - 1:
         raise UserError(
-            f"{path.name}: it has {len(linears)} linear layers and {len(norms)} BatchNorms under 'encoder.mlp.'.",
+            f"{path.name} has {len(linears)} linear layers and {len(norms)} BatchNorms under 'encoder.mlp.'.",
             hint=HINT,
         )
     ours = {f"linears.{n}.{leaf}": tensor for n, layer in enumerate(linears) for leaf, tensor in layer.items()}
@@ -47,7 +47,7 @@ def read_representation(path: Path) -> Representation:
     }
     widths = [len(layer["weight"]) for layer in linears]
     r = Representation(linears[0]["weight"].shape[1], widths, stream=Stream(0, "unused"))
-    for n, norm in enumerate(r.norms):  # the count of batches seen may be left out: evaluation does not use it
+    for n, norm in enumerate(r.norms):  # the file may omit the batch count: evaluation does not use it
         assert norm.num_batches_tracked is not None
         ours.setdefault(f"norms.{n}.num_batches_tracked", norm.num_batches_tracked)
     fill(r, ours, called=path.name)

@@ -1,7 +1,7 @@
 """The training methods that are compared: naive, dataaug, lassi.
 
-Each is one class that owns its name, what the glossary says of it, its table in a recipe, and the objective that it
-trains with. To add one: a class, and a line in :data:`TRAINING_METHODS`.
+Each is one class that owns its name, its glossary entry, its table in a recipe, and its training objective. To add one,
+write a class and list it in :data:`TRAINING_METHODS`.
 """
 
 from abc import ABC, abstractmethod
@@ -13,16 +13,16 @@ from lassi.representation.objective import Objective
 
 @dataclass(frozen=True)
 class TrainingMethod(ABC):
-    """A way to train a representation, and the noise that classifiers on it are trained with.
+    """A way to train a representation, and the noise used to train classifiers on it.
 
     Args:
-        sigma_rs: the noise on representations, one or several.
+        sigma_rs: the noise on representations, one or more values.
     """
 
-    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}  # where it is read from a recipe
+    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}  # for reading it from a recipe
 
     name: ClassVar[str]
-    meaning: ClassVar[str]  # in the glossary, in plain words
+    meaning: ClassVar[str]  # its glossary entry, in plain words
 
     sigma_rs: float | list[float]
 
@@ -42,7 +42,7 @@ class TrainingMethod(ABC):
 
 @dataclass(frozen=True)
 class Naive(TrainingMethod):
-    """Classification alone."""
+    """Classification only."""
 
     name = "naive"
     meaning = "An ordinary model, trained to predict the target and nothing else."
@@ -53,7 +53,7 @@ class Naive(TrainingMethod):
 
 @dataclass(frozen=True)
 class DataAug(TrainingMethod):
-    """Classification of everybody and of similar people."""
+    """Classification of everybody and of people similar to them."""
 
     name = "dataaug"
     meaning = "A model that is also shown random similar people in training, with the same correct answer."
@@ -66,11 +66,11 @@ class DataAug(TrainingMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class Lassi(TrainingMethod):
-    """Classification, similar people mapped close together, and reconstruction, as weighted."""
+    """A weighted sum of three goals: classify, map similar people close together, and reconstruct."""
 
     name = "lassi"
     meaning = (
-        "The paper's method: in training, the similar person it separates most is searched for, and the model learns "
+        "The paper's method: training searches for the similar person the model separates most, and the model learns "
         "to map both to nearly the same point."
     )
 

@@ -1,8 +1,8 @@
 """The representation R, and its folded form along similarity sets.
 
 In evaluation mode R is affine, ReLU, affine, ReLU, affine: BatchNorm folds into the affine maps. On z + A t its first
-layer is W₁(z + A t) + b₁ = c + B t with c = W₁ z + b₁ once a person and B = W₁ A once a model, so the largest layer
-vanishes from everything that is asked about many t.
+layer is W₁(z + A t) + b₁ = c + B t, with c = W₁ z + b₁ once per person and B = W₁ A once per model, so the largest
+layer drops out of every computation over many t.
 """
 
 import itertools
@@ -22,7 +22,7 @@ class Representation(nn.Module):
     """R: latents ``(B, q)`` to representations ``(B, k)``.
 
     Hidden layers are Linear, BatchNorm, ReLU; the last is Linear, then BatchNorm without scale and shift, so that all
-    components are in the same range when noise is added to them.
+    components have the same range when noise is added to them.
 
     Args:
         latent_dim: q.
@@ -50,7 +50,7 @@ class Representation(nn.Module):
         return self.from_first(self.linears[0](z))
 
     def from_first(self, u: Tensor) -> Tensor:
-        """R from the first layer's output on, before its BatchNorm, ``(B, widths[0])``; in either mode."""
+        """R from the first layer's output (before BatchNorm, ``(B, widths[0])``) onwards, in either mode."""
         last = len(self.linears) - 1
         for layer, (linear, norm) in enumerate(zip(self.linears, self.norms, strict=True)):
             u = norm(linear(u) if layer else u)
@@ -73,7 +73,7 @@ class Representation(nn.Module):
         return [weight for weight, _ in layers], [bias for _, bias in layers]
 
     def bias_paths(self) -> list[Tensor]:
-        """The absolute values that are summed up in the folded biases, layer by layer, ``(width,)`` each, float64."""
+        """The sums of absolute values behind the folded biases, one ``(width,)`` per layer, float64."""
         found = []
         for linear, norm in zip(self.linears, self.norms, strict=True):
             scale, _ = norm_affine(norm)
@@ -127,7 +127,7 @@ class Later:
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """Affine maps x ↦ W x + b with ReLUs between them: the representation, or with C's layer the whole model."""
+    """Affine maps x ↦ W x + b with ReLUs between them: the representation, or with C's layer, the whole model."""
 
     weights: list[Tensor]
     biases: list[Tensor]
@@ -137,11 +137,11 @@ class Folded:
 
     @property
     def after_first(self) -> "Later":
-        """The rest, from the first layer's output ``(…, widths[0])`` on."""
+        """The rest of the network, from the first layer's output ``(…, widths[0])`` onwards."""
         return Later(self.weights[1:], self.biases[1:])
 
     def then(self, weight: Tensor, bias: Tensor) -> "Folded":
-        """These maps followed by a linear one, such as a linear classifier: it joins the last layer."""
+        """These maps followed by a linear one, such as a linear classifier, merged into the last layer."""
         last, offset = weight @ self.weights[-1], weight @ self.biases[-1] + bias
         return Folded([*self.weights[:-1], last], [*self.biases[:-1], offset])
 
@@ -150,7 +150,7 @@ class Folded:
 
         Args:
             z: ``(B, q)``.
-            directions: A, shared ``(q, n)`` or a person's own ``(B, q, n)``.
+            directions: A, shared ``(q, n)`` or one set per person ``(B, q, n)``.
         """
         c = z @ self.weights[0].T + self.biases[0]
         return Along(self, c, self.weights[0] @ directions)
@@ -163,7 +163,7 @@ class Along:
     Args:
         maps: the folded network.
         c: its first layer at z, ``(B, h)``.
-        b: how the first layer changes with t, ``(h, n)``, or a person's own ``(B, h, n)``.
+        b: how the first layer changes with t, ``(h, n)``, or per person ``(B, h, n)``.
     """
 
     maps: Folded

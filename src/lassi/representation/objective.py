@@ -1,4 +1,4 @@
-"""What a representation is trained to do: tell a target, treat similar people alike, keep what else there is.
+"""What a representation is trained to do: predict a target, treat similar people alike, preserve other information.
 
 λ₁ · classification + λ₂ · adversarial + λ₃ · reconstruction. [Paper, Sec. 4.2]
 """
@@ -23,12 +23,12 @@ class Objective:
 
     Args:
         lambda1: of the classification loss.
-        lambda2: of the adversarial loss, the distance to the farthest of some similar people.
+        lambda2: of the adversarial loss, the distance to the farthest of several similar people.
         lambda3: of the reconstruction loss.
-        samples: similar people tried for each person (s), by the attack or by the augmentation.
-        augments: train on similar people as further examples instead of attacking (DataAug).
-        region: where the attack draws from: the ``ball`` S(x), or, as the published program does for many vectors, the
-            ``cube`` of coefficients, which is far larger.
+        samples: similar people drawn per person (s) by the attack or the augmentation.
+        augments: train on similar people as extra examples instead of attacking (DataAug).
+        region: where the attack draws from: the ``ball`` S(x), or the far larger ``cube`` of coefficients, which the
+            published program uses for many vectors.
     """
 
     lambda1: float = 1.0
@@ -41,22 +41,24 @@ class Objective:
     def __post_init__(self) -> None:
         weights = (self.lambda1, self.lambda2, self.lambda3)
         if min(weights) < 0 or not any(weights):
-            raise UserError(f"The weights of the losses are {weights}.", hint="Let none be negative, and one positive.")
+            raise UserError(
+                f"The weights of the losses are {weights}.", hint="Make at least one positive and none negative."
+            )
         if self.samples < 1:
-            raise UserError(f"{self.samples} similar people are tried.", hint="Let samples be at least 1.")
+            raise UserError(f"Training draws {self.samples} similar people.", hint="Set samples to at least 1.")
         if self.region not in ("ball", "cube"):
             raise UserError(f"There is no region '{self.region}'.", hint="Choose ball or cube.")
         if self.augments and self.lambda2:
-            raise UserError("Data augmentation has no adversarial loss.", hint="Let lambda2 be 0, or do not augment.")
+            raise UserError("Data augmentation has no adversarial loss.", hint="Set lambda2 to 0, or do not augment.")
 
     @property
     def is_judged_by_loss(self) -> bool:
-        """Whether the epoch with the lowest loss is kept; else the one with the fewest mistakes."""
+        """Whether to keep the epoch with the lowest loss rather than the one with the fewest mistakes."""
         return self.lambda2 + self.lambda3 > 0
 
 
 class Producer(nn.Module):
-    """R with what helps to train it: an auxiliary classifier, and Q, which reconstructs z from R(z)."""
+    """R with its training aids: an auxiliary classifier, and Q, which reconstructs z from R(z)."""
 
     def __init__(self, representation: Representation, num_classes: int, *, reconstructs: bool, stream: Stream) -> None:
         super().__init__()
@@ -69,9 +71,9 @@ class Producer(nn.Module):
     def losses(
         self, z: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet | None, *, stream: Stream
     ) -> Tensor:
-        """The total loss of a batch ``(B, q)`` with labels ``(B,)``; modes as the modules are in."""
+        """The total loss of a batch ``(B, q)`` with labels ``(B,)``, in the modules' current modes."""
         u = self.representation.linears[0](z)
-        # The attack comes first: it judges by the running statistics, which the passes below change.
+        # The attack comes first: it uses the running statistics, which the passes below change.
         attacked = self._attack(u, objective, similar, stream) if objective.lambda2 and similar else None
         r = self.representation.from_first(u)
         total = z.new_zeros(())
@@ -90,7 +92,7 @@ class Producer(nn.Module):
     def mistakes(
         self, z: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet | None, *, stream: Stream
     ) -> Tensor:
-        """The share of people ``(B, q)`` that the auxiliary classifier gets wrong, augmented as the objective says."""
+        """The share of people ``(B, q)`` misclassified by the auxiliary classifier, augmented as the objective says."""
         u = self.representation.linears[0](z)
         logits, targets = self._classified(u, self.representation.from_first(u), labels, objective, similar, stream)
         return (logits.argmax(1) != targets).double().mean()
@@ -112,9 +114,9 @@ class Producer(nn.Module):
         return self._augmented(u, logits, labels, objective, similar, stream)
 
     def _attack(self, u: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream) -> Tensor:
-        """The first layer's output at z′, the similar person among some who is mapped farthest from R(z), ``(B, h)``.
+        """The first layer's output at z′, the drawn similar person that R maps farthest from R(z), ``(B, h)``.
 
-        W₁ z′ = W₁ z + B t holds in training mode, too, so the largest layer is not computed again.
+        W₁ z′ = W₁ z + B t also holds in training mode, so the largest layer is not computed again.
         """
         b = self.representation.linears[0].weight @ similar.basis  # (h, n)
         t = draw(similar, len(u), objective, stream)
@@ -123,7 +125,7 @@ class Producer(nn.Module):
     def _augmented(
         self, u: Tensor, logits: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream
     ) -> tuple[Tensor, Tensor]:
-        """Logits and labels of everybody and of their similar people, who are a batch of their own for BatchNorm."""
+        """Logits and labels of everybody and of their similar people, who form a separate batch for BatchNorm."""
         b = self.representation.linears[0].weight @ similar.basis
         t = draw(similar, len(u), objective, stream)  # (B, s, n)
         others = self.representation.from_first((u[:, None] + t @ b.T).flatten(0, 1))
@@ -136,12 +138,12 @@ def draw(similar: SimilaritySet, people: int, objective: Objective, stream: Stre
         return similar.uniform(people, objective.samples, stream=stream)
     cube = torch.rand(people, objective.samples, similar.num_directions, generator=stream.torch())
     t = (similar.radius * (2 * cube - 1)).to(similar.directions)
-    return t @ torch.linalg.lstsq(similar.basis, similar.directions).solution.T  # at the rank
+    return t @ torch.linalg.lstsq(similar.basis, similar.directions).solution.T  # from t to v
 
 
 @torch.no_grad()
 def farthest(representation: Representation, u: Tensor, b: Tensor, t: Tensor) -> Tensor:
-    """Which of the coefficients ``(B, s, n)`` leads farthest from R(z), judged in evaluation mode, ``(B, n)``.
+    """The coefficients among ``(B, s, n)`` that lead farthest from R(z), in evaluation mode, ``(B, n)``.
 
     Args:
         u: the first layer's output at z, before its BatchNorm, ``(B, h)``.

@@ -38,8 +38,8 @@ class RepresentationTraining:
         objective: the losses and their weights.
         widths: of R's layers.
         epochs: over the training people.
-        batch: people in a step.
-        learning_rate: of Adam, at its highest.
+        batch: people per step.
+        learning_rate: of Adam, at its peak.
         decay: ``cosine`` or ``constant``; the paper's is constant.
     """
 
@@ -60,11 +60,11 @@ class RepresentationTraining:
 
 @dataclass(frozen=True, eq=False)
 class Lessons:
-    """The people a representation learns from, and those it is judged on.
+    """The people a representation learns from, and those it is evaluated on.
 
     Args:
-        num_classes: of the target that the labels name.
-        similar: the similarity set of the attack or the augmentation; None where there is neither.
+        num_classes: of the target.
+        similar: the similarity set for the attack or the augmentation; None without either.
     """
 
     train: Labelled
@@ -73,7 +73,7 @@ class Lessons:
     similar: SimilaritySet | None = None
 
     def refuse_unfit(self, objective: Objective) -> None:
-        """Refuse, before any work, what an objective cannot learn from."""
+        """Refuse, before any work, data that the objective cannot learn from."""
         if (objective.lambda2 or objective.augments) and self.similar is None:
             raise UserError(
                 "There is no similarity set to attack or augment with.", hint="Give directions and a radius."
@@ -83,7 +83,7 @@ class Lessons:
 
 
 class ProducerTrainee:
-    """A producer, and the people it is trained and judged on."""
+    """A producer, and the people it is trained and evaluated on."""
 
     def __init__(self, model: Producer, lessons: Lessons, settings: RepresentationTraining, stream: Stream) -> None:
         self.model, self.batch = model, settings.batch
@@ -97,9 +97,9 @@ class ProducerTrainee:
         return self._loss_of(self._train, self.batches(step), self._stream.child("attack").at(step))
 
     def validate(self) -> float:
-        """How bad it is on held-out people: the total loss where there is more than classification, else the mistakes.
+        """The error on held-out people: the total loss if there is more than classification, otherwise the mistakes.
 
-        An objective that augments is judged on augmented people, as in the published program.
+        An objective that augments is evaluated on augmented people, as in the published program.
         """
         total, weight = 0.0, 0
         for part in chunks(len(self._valid.labels), CHUNK):
@@ -121,10 +121,10 @@ class ProducerTrainee:
 
 @dataclass(frozen=True, eq=False)
 class RepresentationStage(TrainedStage[ProducerTrainee]):
-    """A representation, trained and kept.
+    """A representation, trained and saved.
 
     Args:
-        parents: the content of what it is made from: flow, latents, directions.
+        parents: the content hashes of what it is made from: flow, latents, directions.
     """
 
     wording = Wording("training the representation", "people")
@@ -167,7 +167,7 @@ class RepresentationStage(TrainedStage[ProducerTrainee]):
 
 
 def save_representation(r: Representation, folder: Path) -> Artefact:
-    """Write a representation that was made elsewhere; it is known by its weights."""
+    """Save a representation made elsewhere; its weights identify it."""
     settings = {"widths": list(r.widths), "weights": tensors_hash(r.state_dict())}
     with new_artefact(folder, Identity(STAGE, VERSION, settings)) as draft:
         draft.write_tensors(r.state_dict())
@@ -175,7 +175,7 @@ def save_representation(r: Representation, folder: Path) -> Artefact:
 
 
 def load_representation(folder: Path) -> Representation:
-    """Read a representation, in evaluation mode."""
+    """Load a representation, in evaluation mode."""
     artefact = Artefact(folder)
     if artefact.identity.stage != STAGE:
         raise UserError(

@@ -1,1 +1,1 @@
-"""What came out of a run: typed records, counting, summaries."""
+"""The results of a run: typed records, counting, summaries."""

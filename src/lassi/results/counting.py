@@ -13,12 +13,12 @@ from lassi.run.end_points import EndPointAnswers
 
 
 def counted(certificates: Sequence[Certificate], labels: Integers, units: Integers, *, seed: int) -> MethodResult:
-    """What the certificates of some people say.
+    """The counts from several people's certificates.
 
     Args:
         labels: the right classes, ``(people,)``.
-        units: which unit each picture belongs to, ``(people,)``.
-        seed: that draws one picture per unit.
+        units: the unit of each picture, ``(people,)``.
+        seed: for drawing one picture per unit.
     """
     predicted = np.array([-1 if c.predicted is None else c.predicted for c in certificates])
     certified = np.array([c.is_certified for c in certificates])
@@ -36,14 +36,14 @@ def counted(certificates: Sequence[Certificate], labels: Integers, units: Intege
 
 
 def outcomes_of(certificates: Sequence[Certificate]) -> Outcomes:
-    """How many there are of each outcome."""
+    """How many certificates have each outcome."""
     return Outcomes(**{outcome.name.lower(): sum(c.outcome is outcome for c in certificates) for outcome in Outcome})
 
 
 def scene_counts(certificates: Sequence[Certificate]) -> SceneCounts:
-    """Scenes whose 15 orientations, who are truly similar people, do not all get the same answer.
+    """Counts of scenes whose 15 orientations, which are truly similar people, do not all get the same answer.
 
-    *Certified but unfair* is counted strictly: somebody is certified although the 15 outcomes are not all equal.
+    *Certified but unfair* is counted strictly: anybody is certified although the 15 answers are not all equal.
     """
     scenes = [certificates[start : start + NUM_ORIENTATIONS] for start in range(0, len(certificates), NUM_ORIENTATIONS)]
     unfair = [len({c.predicted for c in scene}) > 1 for scene in scenes]

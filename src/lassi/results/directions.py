@@ -1,4 +1,4 @@
-"""Directions side by side: what a regulator looks at before choosing."""
+"""Directions side by side: what a regulator should look at before choosing."""
 
 import math
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ ALSO_CHANGES = 0.2  # correlations of at least this are reported
 
 @dataclass(frozen=True)
 class DirectionsSummary:
-    """The directions of an attribute, in short.
+    """A summary of an attribute's directions.
 
     Args:
         norm: the mean length of the vectors.
-        least_class: people of the rarest class.
+        least_class: the number of people in the rarest class.
         probe: the mean accuracy of separating the classes along the vectors, on held-out people.
-        relative_error: about the angle, in radians, by which chance may be off; for means alone.
+        relative_error: the approximate angular error in radians; only for differences of means.
         also_changes: correlations with other attributes, the largest first.
     """
 
@@ -49,7 +49,7 @@ class Cosine:
 
 
 def summary_of(directions: Directions) -> DirectionsSummary:
-    """The figures of directions, in short."""
+    """A summary of the figures of directions."""
     figures = directions.figures
     assert figures is not None, "it was computed here"
     probes = [accuracy for accuracy in figures.probe if accuracy is not None]
@@ -68,7 +68,7 @@ def summary_of(directions: Directions) -> DirectionsSummary:
 
 
 def cosine(one: Tensor, other: Tensor) -> float:
-    """The cosine between two vectors ``(q, 1)``; for spans of several, the largest between a vector of each."""
+    """The cosine between two vectors ``(q, 1)``; for spans of several, the largest between vectors of the two."""
     if one.shape[1] == other.shape[1] == 1:
         return torch.nn.functional.cosine_similarity(one.double(), other.double(), dim=0).item()
     bases = [_orthonormal(vectors) for vectors in (one, other)]
@@ -83,9 +83,9 @@ def _orthonormal(vectors: Tensor) -> Tensor:
 def chosen_directions(
     run: Run, attributes: Sequence[str], kinds: Sequence[str], compute: Compute | None = None
 ) -> list[Directions]:
-    """Directions of a run: those that its recipe uses, or those of some attributes and kinds.
+    """Directions of a run: those that its recipe uses, or those with the given attributes and kinds.
 
-    What the recipe uses is loaded. Other kinds that are asked for are computed from the run's latents.
+    Those that the recipe uses are loaded. Other requested kinds are computed from the run's latents.
     """
     used: dict[str, list[tuple[str, str]]] = {}  # kind and target, by attribute
     for experiment in run.recipe.experiment:
@@ -107,7 +107,7 @@ def chosen_directions(
 
 
 def comparison(found: Sequence[Directions]) -> list[Cosine]:
-    """The cosine of each pair of directions."""
+    """The cosine between each pair of directions."""
     return [
         Cosine(label(one), label(other), cosine(one.vectors, other.vectors))
         for index, one in enumerate(found)

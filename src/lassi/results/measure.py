@@ -35,17 +35,17 @@ from lassi.run.run import SCENES, Run
 from lassi.similarity.sets import SimilaritySet
 
 DRAWS = 50  # similar people, for the mean distance
-GRIDS_UP_TO = 3  # directions; beyond, end points are tried
+GRIDS_UP_TO = 3  # directions; beyond that, only end points are tried
 
 
 def measure_run(run: Run, *, certified: bool, progress: Progress = SILENT) -> Results:
-    """Everything that is known about the models of a run.
+    """Everything known about the models of a run.
 
     Args:
         certified: whether they have been certified.
     """
     cells = []
-    with progress.task("judging", len(run.cells), "models") as task:
+    with progress.task("evaluating", len(run.cells), "models") as task:
         for cell in run.cells:
             cells.append(measure_cell(run, cell, certified=certified))
             task.advance()
@@ -59,7 +59,7 @@ def measure_run(run: Run, *, certified: bool, progress: Progress = SILENT) -> Re
 
 
 def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
-    """How good a model is, how close it maps similar people, and what its certificates say."""
+    """How good a model is, how close together it maps similar people, and what its certificates show."""
     model, r = run.load_classifier(cell), run.load_representation(cell.representation)
     similar, z = run.load_similarity(cell.experiment, cell.sensitive), run.z("test")
     valid, test = (
@@ -76,7 +76,7 @@ def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
         _accuracy(run, cell, model),
         mean_distance(r, z, similar, stream=Stream(cell.seed, "results/distance")),
         share_equal(r, model, z, similar),
-        _plain_truth(run, cell, model) if run.has_truth else None,
+        _plain_truth(run, cell, model) if run.knows_similar(cell.sensitive) else None,
         _certificates(run, cell) if certified else {},
     )
 
@@ -98,7 +98,7 @@ def _plain_truth(run: Run, cell: Cell, model: Classifier) -> PlainTruth:
 
 
 def _certificates(run: Run, cell: Cell) -> dict[str, MethodResult]:
-    """What the certificates of a cell say, by method; the first is also compared with the truth, where it is known."""
+    """What the certificates of a cell show, by method; the first is also compared with the truth, if known."""
     auditor = Auditor.of(run, cell)
     labels, units = run.labels(cell.task, "test"), run.units("test")
     people, found = auditor.people("test"), dict[str, MethodResult]()
@@ -109,7 +109,7 @@ def _certificates(run: Run, cell: Cell) -> dict[str, MethodResult]:
         ends = None if answers is None else end_point_counts(certificates, answers, units, seed=run.seed)
         seconds = auditor.file(auditor.certifier(method, people)).seconds_per_person
         found[method] = replace(result, seconds_per_person=seconds, end_points=ends)
-    if run.has_truth and found:
+    if run.knows_similar(cell.sensitive) and found:
         first = auditor.settings.methods[0]
         found[first] = replace(found[first], truth=scene_counts(auditor.certificates(first, SCENES)))
     return found
@@ -129,7 +129,7 @@ def mean_distance(r: Representation, z: Tensor, similar: SimilaritySet, *, strea
 
 
 def share_equal(r: Representation, model: Classifier, z: Tensor, similar: SimilaritySet) -> float:
-    """The share of people who get the same class at all end points of their similarity set as at its centre."""
+    """The share of people who get the same class at the centre and at all end points of their similarity set."""
     equal, points = 0, torch.cat([torch.zeros(1, similar.num_directions), similar.end_points()])
     for part in torch.split(z, 100):
         along = r.along(part, similar.directions)
@@ -140,7 +140,7 @@ def share_equal(r: Representation, model: Classifier, z: Tensor, similar: Simila
 
 
 def measure_directions(run: Run) -> list[DirectionsResult]:
-    """What a regulator must know about each direction that the recipe uses, once each."""
+    """What a regulator must know about the directions that the recipe uses, once each."""
     found: dict[str, DirectionsResult] = {}
     for experiment in run.recipe.experiment:
         for sensitive in experiment.sensitive:
@@ -151,7 +151,7 @@ def measure_directions(run: Run) -> list[DirectionsResult]:
 
 
 def measure_truths(run: Run, *, progress: Progress = SILENT) -> list[TruthResult]:
-    """How true the similarity sets of the orientation are, where the scenes are known."""
+    """How true the similarity sets of orientation are, if the scenes are known."""
     if not run.has_truth:
         return []
     asked = {
@@ -169,7 +169,7 @@ def measure_truths(run: Run, *, progress: Progress = SILENT) -> list[TruthResult
 def measure_baselines(
     run: Run, experiment: ExperimentTable, kind: str, *, progress: Progress = SILENT
 ) -> list[BaselineResult]:
-    """Scores of a baseline of each seed on D(z) or z, and its fairness on the grids of the sensitive sets."""
+    """A baseline's scores for each seed on D(z) or z, and its fairness on the grids of the sensitive sets."""
     task, seeds = experiment.target, run.recipe.run.seeds
     models = [run.load_baseline(kind, task, seed) for seed in seeds]
     classify = _classify(models, run.glow.decode if kind == "resnet" else None)
@@ -201,7 +201,7 @@ def _baseline_scores(
 
 
 def _classify(models: Sequence[nn.Module], decode: Callable[[Tensor], Tensor] | None) -> Callable[[Tensor], Tensor]:
-    """Latents ``(B, q)`` to the class by each model, ``(B, M)``; decoded once for all."""
+    """Maps latents ``(B, q)`` to the class from each model, ``(B, M)``; decoded once for all models."""
 
     @torch.no_grad()
     def classify(z: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from lassi.run.run import load_recipe_of
 
 @dataclass(frozen=True)
 class Headline:
-    """The last model of the first question: its accuracy, and how many its first certificate covers."""
+    """The last model of the first question: its accuracy, and the share that its first method certifies."""
 
     model: str
     accuracy: Spread
@@ -21,7 +21,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class RunOverview:
-    """A run at first sight."""
+    """A run at a glance."""
 
     run: str
     data: str
@@ -30,18 +30,18 @@ class RunOverview:
 
 
 def overview(root: Path) -> list[RunOverview]:
-    """Every run in a folder: its data, how far it has come, and what its fairest model reaches."""
+    """Every run in a folder: its data, its last stage, and the headline figures of its fairness-trained model."""
     return [overview_of(path.parent) for path in sorted(root.glob(f"*/{places.RECIPE}"))]
 
 
 def overview_of(folder: Path) -> RunOverview:
-    """One run at first sight."""
+    """One run at a glance."""
     data = load_recipe_of(folder).data
     return RunOverview(str(folder), f"{data.name} {data.size}×{data.size}", stage_of(folder), headline(folder))
 
 
 def stage_of(folder: Path) -> str:
-    """The last stage of which there is something."""
+    """The last stage that has produced something."""
     marks = {
         "report": places.PAGE,
         "certificates": places.CERTIFICATES,

@@ -1,7 +1,7 @@
 """What the paper reports for the same question, in percent. [Paper, Tables 1 and 4, and 3D Shapes' of the appendix]
 
-Theirs come from other pictures and larger models: a comparison of methods, not of programs. Each figure says where it
-comes from, and is shown only next to a model that was trained for the same thing.
+Theirs come from different pictures and larger models: they compare methods, not programs. Each figure states its
+source, and is shown only next to a model trained for the same task.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from lassi.similarity.kinds.pairs import Pairs
 
 @dataclass(frozen=True)
 class PaperFigures:
-    """A method's accuracy and certified share, and the share of truly unfair scenes where that is known.
+    """A method's accuracy and certified share, and the share of truly unfair scenes, if known.
 
     Args:
         setting: where the figures come from, such as ``CelebA 64×64``.
@@ -35,7 +35,7 @@ class Pictures:
 
 METHODS = ("naive", "dataaug", "lassi")
 Row = tuple[tuple[float, float], ...]
-SIZES_WITH_TABLES_OF_THEIR_OWN = (128,)  # where the figures for 64×64 would be wrong
+SIZES_WITH_TABLES_OF_THEIR_OWN = (128,)  # the figures for 64×64 do not apply to these
 
 CELEBA_64: dict[tuple[str, tuple[str, ...]], Row] = {
     ("Smiling", ("Pale_Skin",)): ((86.3, 0.6), (85.7, 12.2), (85.9, 98.0)),
@@ -60,7 +60,7 @@ SHAPES3D_64 = {"naive": (32.0, 0.0, 69.3), "lassi": (100.0, 81.3, 0.3)}
 
 
 def paper_figures(pictures: Pictures, question: Question, model: ModelSpec) -> PaperFigures | None:
-    """What the paper has for the same question and method, if it asks it."""
+    """What the paper reports for the same question and method, if anything."""
     if _is_transfer(question, model) or pictures.size in SIZES_WITH_TABLES_OF_THEIR_OWN:
         return None
     if pictures.dataset in ("shapes", "shapes3d"):
@@ -81,5 +81,5 @@ def paper_figures(pictures: Pictures, question: Question, model: ModelSpec) -> P
 
 
 def _is_transfer(question: Question, model: ModelSpec) -> bool:
-    """Whether R was not trained for the task itself: transfer has tables of its own."""
+    """Whether R was not trained for the task itself: the paper reports transfer in separate tables."""
     return question.is_transfer or model.weights.get("lambda1", 1.0) != 1.0

@@ -1,4 +1,4 @@
-"""What came out of a run, as typed records; ``results.json`` is their serialisation."""
+"""The results of a run as typed records; ``results.json`` is their serialisation."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ FORMAT = 2  # of results.json; raise it whenever a record changes
 
 @dataclass(frozen=True)
 class Outcomes:
-    """How many people's certificates ended how; they add up to everybody."""
+    """How many people have each outcome; the counts add up to everybody."""
 
     certified: int
     not_certified: int
@@ -24,12 +24,12 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class EndPoints:
-    """Whether the smoothed model answers the same at the ends of S(x).
+    """Whether the smoothed model gives the same answer at the ends of S(x).
 
     Args:
-        equal: the share of units for whom it does; an abstention is another answer.
+        equal: the share of units for which it does; an abstention is a different answer.
         certified_but_different: people who are certified although it does not: the paper's own check.
-        certified_but_another_class: those of them who get another class there, not just an abstention.
+        certified_but_another_class: those of them who get a different class there, not just an abstention.
     """
 
     equal: Interval
@@ -39,11 +39,11 @@ class EndPoints:
 
 @dataclass(frozen=True)
 class SceneCounts:
-    """Scenes of which all truly similar people are known.
+    """Scenes for which all truly similar people are known.
 
     Args:
-        unfair: scenes whose people do not all get the same answer; an abstention is an answer of its own.
-        certified_but_unfair: unfair ones in which somebody is certified, counted strictly.
+        unfair: scenes whose people do not all get the same answer; an abstention counts as an answer.
+        certified_but_unfair: unfair scenes in which anybody is certified.
     """
 
     scenes: int
@@ -58,13 +58,13 @@ class MethodResult:
     """The certificates of one model by one method.
 
     Args:
-        people: pictures that were judged.
+        people: the number of pictures.
         outcomes: of all of them.
-        share: certified, one picture per unit, with its interval and the bound for the population.
+        share: the certified share, one picture per unit, with its interval and the bound for the population.
         alpha: P(certified and wrong) is at most this for each.
         accuracy: of the model that is certified; an abstention is wrong, as in the paper.
-        certified_and_correct: people.
-        mean_centre_radius: of d_cs, where the method has one.
+        certified_and_correct: the number of people who are certified and get the right class.
+        mean_centre_radius: the mean d_cs, if the method has one.
     """
 
     people: int
@@ -81,7 +81,7 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class PlainTruth:
-    """The plain model on scenes of which all truly similar people are known."""
+    """The plain model on scenes for which all truly similar people are known."""
 
     scenes: int
     unfair_scenes: int
@@ -94,10 +94,10 @@ class CellResult:
 
     Args:
         valid, test: scores of the plain model.
-        units: among the test people.
+        units: how many units the test people form.
         accuracy: of the plain model on the test people, one picture per unit.
         distance: mean ‖R(z) − R(z′)‖ over test people and random similar people.
-        end_points_equal: share of test people whom the plain model answers the same at all ends of S(x).
+        end_points_equal: the share of test people who get the same answer from the plain model at all ends of S(x).
     """
 
     question: Question
@@ -128,7 +128,8 @@ class TruthResult:
     """How much of the difference between truly similar people the similarity sets reach.
 
     Args:
-        step_error: of a step along the right direction, relative to staying; in pixels for comparison.
+        step_error: of a step along the right direction, relative to not moving.
+        step_error_pixels: the same for a step in pixel space, for comparison.
     """
 
     kind: str
@@ -148,7 +149,7 @@ class BaselineScores:
 
 @dataclass(frozen=True)
 class BaselineResult:
-    """A baseline that nobody certifies."""
+    """A baseline, which is not certified."""
 
     baseline: str
     target: str
@@ -159,7 +160,7 @@ class BaselineResult:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that a run found out."""
+    """Everything that a run measured."""
 
     directions: list[DirectionsResult]
     truth: list[TruthResult]

@@ -11,7 +11,7 @@ from lassi.run.run import load_recipe_of
 
 @dataclass(frozen=True)
 class Pair:
-    """A figure of a model in two runs; None where a run does not have it."""
+    """One figure of a model in two runs; None where a run does not have it."""
 
     question: str
     model: str
@@ -21,7 +21,7 @@ class Pair:
 
 
 def side_by_side(a: Path, b: Path) -> list[Pair]:
-    """Accuracies and certified shares of two runs, a row per model and figure."""
+    """Accuracies and certified shares of two runs, one row per model and figure."""
     of_a, of_b = _figures(a), _figures(b)
     return [Pair(*key, of_a.get(key), of_b.get(key)) for key in dict.fromkeys([*of_a, *of_b])]
 

@@ -13,7 +13,7 @@ from lassi.run.folder import RESULTS, existing_run
 
 
 def write_results(results: Results, folder: Path) -> Path:
-    """Write the results of a run into its folder."""
+    """Write the results of a run to its folder."""
     path = folder / RESULTS
     write_whole(path, to_json(results))
     return path
@@ -41,13 +41,13 @@ def from_json(content: bytes, *, called: str) -> Results:
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise UserError(
-            f"'{called}' does not hold results of this version of lassi ('{where}').",
-            hint="Run the recipe again into a new folder.",
+            f"'{called}' does not hold results from this version of lassi ('{where}').",
+            hint="Run the recipe again with a new folder.",
         ) from None
     if results.format != FORMAT:
         raise UserError(
             f"'{called}' has format {results.format}, but this version of lassi reads format {FORMAT}.",
-            hint="Run the recipe again into a new folder.",
+            hint="Run the recipe again with a new folder.",
         )
     return results
 
@@ -58,7 +58,7 @@ def results_schema() -> dict[str, Any]:
 
 
 def certificate_schema() -> dict[str, Any]:
-    """The JSON Schema of a line of a file of certificates."""
+    """The JSON Schema of one line of a certificate file."""
     schema = TypeAdapter(Certificate).json_schema() | {"title": "lassi certificate"}
     from lassi.certify.certificate import Outcome
 

@@ -1,4 +1,4 @@
-"""Means over seeds: one record per model of a question, and the table that a terminal shows."""
+"""Means over seeds: one record per model of a question, and the table shown in a terminal."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from lassi.results.records import CellResult, MethodResult, Results
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation (n − 1) over seeds; None for a single seed."""
+    """Mean and standard deviation (n − 1) over seeds; the latter is None for a single seed."""
 
     mean: float
     sd: float | None
@@ -47,7 +47,7 @@ class MethodSummary:
     """A certificate of one model over its seeds.
 
     Args:
-        share: certified.
+        share: the certified share.
         accuracy: of the model that is certified; an abstention is wrong.
         results: of each seed.
     """
@@ -115,7 +115,7 @@ def _method_summary(results: list[MethodResult]) -> MethodSummary:
 
 
 def by_question(models: Sequence[ModelSummary]) -> dict[Question, list[ModelSummary]]:
-    """The models of each question, in the recipe's order; those of a fairness-trained method come last."""
+    """The models of each question, in the recipe's order; fairness-trained methods come last."""
     order = list(TRAINING_METHODS)
     found: dict[Question, list[ModelSummary]] = {}
     for model in models:
@@ -151,7 +151,7 @@ class Table:
 
 
 def tables(results: Results, pictures: Pictures) -> list[Table]:
-    """A table for each question, a row per model, next to the paper's figures where it has any."""
+    """One table per question, one row per model, with the paper's figures where it has any."""
     return [_table(question, models, pictures) for question, models in by_question(summarise(results.cells)).items()]
 
 
@@ -175,7 +175,7 @@ def _table(question: Question, models: Sequence[ModelSummary], pictures: Picture
 
 
 def _truth(model: ModelSummary, methods: Sequence[str]) -> str:
-    """Of the first seed."""
+    """The first seed's truth, in words."""
     truth = next((found for m in methods if (found := model.certificates[m].first.truth) is not None), None)
     return "–" if truth is None else f"{truth.unfair} of {truth.scenes}, {truth.certified_but_unfair} certified"
 

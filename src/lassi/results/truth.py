@@ -17,7 +17,7 @@ from lassi.similarity.directions import Directions
 from lassi.similarity.registry import kind_named
 from lassi.similarity.truth import Estimate, coverage, mean_by_unit, pixel_step_errors, step_errors
 
-PAIRS = 4  # drawn of each scene
+PAIRS = 4  # drawn per scene
 CHUNK = 64
 
 
@@ -35,7 +35,7 @@ def measure_truth(run: Run, directions: Directions, radius: float, *, progress: 
 
 
 def _pairs(scenes: int, stream: Stream) -> tuple[Integers, Integers]:
-    """Rows of two different orientations of a scene, :data:`PAIRS` pairs of each."""
+    """Rows of two different orientations of a scene, :data:`PAIRS` pairs per scene."""
     generator = stream.numpy()
     first = generator.integers(0, NUM_ORIENTATIONS, (scenes, PAIRS))
     second = (first + generator.integers(1, NUM_ORIENTATIONS, (scenes, PAIRS))) % NUM_ORIENTATIONS
@@ -46,7 +46,7 @@ def _pairs(scenes: int, stream: Stream) -> tuple[Integers, Integers]:
 def step_errors_by_scene(
     run: Run, directions: Directions, stream: Stream, progress: Progress
 ) -> tuple[Estimate, Estimate]:
-    """The mean step error along the directions, and that of mean differences of pictures."""
+    """The mean step error along the directions, and that along mean differences of pictures."""
     people, z = run.people(SCENES), run.z(SCENES)
     ends = kind_named(directions.kind).ends(NUM_ORIENTATIONS)
     scenes = len(people) // NUM_ORIENTATIONS

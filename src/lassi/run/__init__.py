@@ -1,1 +1,1 @@
-"""A run's folder: what is there, loaded and never made; and the makers of its stages."""
+"""A run's folder: what it holds, loaded but never made, and the makers of its stages."""

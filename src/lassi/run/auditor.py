@@ -21,8 +21,8 @@ from lassi.certify.methods import method_named
 from lassi.certify.people import Certifier, certify_people
 from lassi.certify.smoothed.producer import Producers
 from lassi.certify.store import CertificateFile
-from lassi.recipe.cells import Cell, named
-from lassi.run.folder import CERTIFICATES
+from lassi.recipe.cells import Cell
+from lassi.run.folder import certificate_path
 from lassi.run.run import Run
 from lassi.similarity.sets import SimilaritySet
 
@@ -32,10 +32,10 @@ class Auditor:
     """One model of a run, who counts as similar, and how people are certified.
 
     Args:
-        settings: of the certificates.
-        radius: ε, where it differs from the recipe's.
-        sigma_rs: the noise on representations, where it differs from what the classifier was trained with.
-        seed: of the draws, where it differs from the model's.
+        settings: for the certificates.
+        radius: ε, if different from the recipe's.
+        sigma_rs: the noise on representations, if different from that used to train the classifier.
+        seed: of the draws, if different from the model's.
     """
 
     run: Run
@@ -47,7 +47,7 @@ class Auditor:
 
     @staticmethod
     def of(run: Run, cell: Cell) -> "Auditor":
-        """As the recipe has it."""
+        """With the recipe's settings."""
         return Auditor(run, cell, run.recipe.certification(cell.experiment))
 
     @cached_property
@@ -69,7 +69,7 @@ class Auditor:
         return self.cell.seed if self.seed is None else self.seed
 
     def people(self, group: str, *, every: int | None = None) -> People:
-        """The people of a group and their latents; only those that the run has not encoded are encoded now."""
+        """The people of a group and their latents, encoded now if the run does not have all of them."""
         chosen = self.run.people(group, every=every)
         kept = self.run.load_latents(group) if group in self.run.groups else None
         row_of = {} if kept is None else {person: row for row, person in enumerate(kept.people.tolist())}
@@ -81,12 +81,12 @@ class Auditor:
         return People(torch.from_numpy(np.array(z)), chosen.tolist())
 
     def certifier(self, method: str, people: People) -> Certifier:
-        """The certifier of a method for some people, who share a failure probability if the settings say so."""
+        """The certifier for a method and people, who share a failure probability if the settings say so."""
         subject = Subject(self.network, self.similar, self.draws, self._producers(people))
         return Certifier.of(method, subject, self.settings, sigma_rs=self.noise, people=len(people))
 
     def expected_abstention(self, method: str) -> float:
-        """About this share of people abstains for no other reason than the number of samples."""
+        """Roughly the share of people who abstain merely because of the number of samples."""
         chosen = method_named(method)
         plan = chosen.plan(self.settings, self.similar.radius, self.noise)
         return chosen.expected_abstention(plan) if isinstance(chosen, SmoothedMethod) else 0.0
@@ -119,21 +119,20 @@ class Auditor:
         }
 
     def file(self, certifier: Certifier, path: Path | None = None) -> CertificateFile:
-        """Where the certificates are kept: one file for a model, a method and its settings, whoever the people are."""
-        of, cell = self.depends_on(certifier), self.cell
-        words = cell.method.name, cell.task, *cell.sensitive, f"seed{cell.seed}", certifier.method.name
-        return CertificateFile(path or self.run.folder / CERTIFICATES / f"{named(*words, settings=of)}.jsonl", of)
+        """The file with the certificates: one per model, method and settings, for all people."""
+        of = self.depends_on(certifier)
+        return CertificateFile(path or certificate_path(self.run, self.cell, certifier.method.name, of), of)
 
     def certify(
         self, method: str, people: People, path: Path | None = None, *, progress: Progress = SILENT
     ) -> tuple[CertificateFile, list[Certificate]]:
-        """Certificates of people, and the file that keeps them."""
+        """Certificates of people, and the file that stores them."""
         certifier = self.certifier(method, people)
         file = self.file(certifier, path)
         return file, certify_people(certifier, people, file, progress=progress)
 
     def certificates(self, method: str, group: str) -> list[Certificate]:
-        """The certificates that were made of a group."""
+        """The certificates already made for a group."""
         people = self.people(group)
         found = self.file(self.certifier(method, people)).of_people(people.numbers)
         if found is None:

@@ -18,11 +18,11 @@ UP_TO = 3  # directions
 
 @dataclass(frozen=True)
 class EndPointAnswers:
-    """What the smoothed model answers at the end points ±ε of each direction, for each person.
+    """What the smoothed model predicts at the end points ±ε of each direction, for each person.
 
     Args:
-        equal: whether all answers are the person's own; an abstention is not.
-        another: whether one of them is another class.
+        equal: whether all predictions equal the person's own; an abstention does not.
+        another: whether one of them is a different class.
     """
 
     equal: list[bool]
@@ -37,7 +37,7 @@ def has_end_points(auditor: Auditor, method: str) -> bool:
 
 
 def make_end_points(auditor: Auditor, method: str, *, progress: Progress = SILENT) -> None:
-    """Run the smoothed model at everybody's end points, unless that was done; kept next to the certificates."""
+    """Run the smoothed model at everybody's end points, unless already done; stored next to the certificates."""
     if not has_end_points(auditor, method):
         return
     path = _path(auditor, method)
@@ -46,7 +46,7 @@ def make_end_points(auditor: Auditor, method: str, *, progress: Progress = SILEN
 
 
 def load_end_points(auditor: Auditor, method: str) -> EndPointAnswers | None:
-    """The answers that were kept; None where a method has none."""
+    """The stored predictions; None if a method has none."""
     if not has_end_points(auditor, method):
         return None
     path = _path(auditor, method)
@@ -56,7 +56,7 @@ def load_end_points(auditor: Auditor, method: str) -> EndPointAnswers | None:
 
 
 def _path(auditor: Auditor, method: str) -> Path:
-    """By a hash of the certificates that it is about."""
+    """The file, named by a hash of the certificates it belongs to."""
     certificates = auditor.certificates(method, "test")
     of = digest([certificate.line() for certificate in certificates])[:8]
     return auditor.file(auditor.certifier(method, auditor.people("test"))).path.with_suffix(f".{of}.ends")
@@ -67,7 +67,7 @@ def _answers(auditor: Auditor, method: str, progress: Progress) -> EndPointAnswe
     certifier, ends = auditor.certifier(method, people), auditor.similar.end_points()
 
     def answers(rows: range) -> list[set[int | None]]:
-        """What the people of a chunk are answered, at the centre and at all end points."""
+        """The predictions for each person of a chunk, at the centre and at all end points."""
         some = people.at(rows)
         seen: list[set[int | None]] = [{certificates[row].predicted} for row in rows]
         for number, moved in enumerate(auditor.similar.move_along(some.z, ends).unbind(1)):

@@ -1,9 +1,10 @@
-"""What lies where in a run's folder, and what made it: one stage for each thing that a recipe makes.
+"""The layout of a run's folder, and how its contents are made: one stage for each thing that a recipe makes.
 
-A stage is built from what was made before, which is loaded and must be there; :mod:`lassi.run.makers` makes them in
+A stage is built from earlier ones, which are loaded and must exist; :mod:`lassi.run.makers` makes them in
 order, :class:`lassi.run.run.Run` loads them.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ RECIPE, RESULTS, PAGE = "recipe.json", "results.json", "report.html"
 
 
 def flow_stage(run: "Run") -> FlowStage:
-    """The flow, where it is trained here."""
+    """The flow, if the run trains it."""
     training = run.recipe.flow.train
     assert training is not None, "a flow of published weights is imported, not trained"
     return FlowStage(run.folder / FLOW, run.dataset, run.recipe.glow_settings(), training, run.seed)
@@ -46,7 +47,7 @@ def latents_stage(run: "Run", group: str) -> LatentsStage:
 
 
 def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) -> DirectionsStage:
-    """The directions of an attribute; the target matters for the kinds that keep clear of it."""
+    """The directions of an attribute; the target matters for the kinds that avoid changing it."""
     chosen = kind_named(kind)
     target = target if chosen.needs_target else None
     classify = None
@@ -109,7 +110,7 @@ def _represented(run: "Run", cell: Cell, group: str) -> Represented:
 
 
 def baseline_stage(run: "Run", kind: str, task: str, seed: int) -> BaselineStage:
-    """A baseline of pictures or latents."""
+    """A baseline on pictures or latents."""
     groups = (run.recipe.data.learn_from, "valid")
     train, valid = (_examples(run, kind, task, group) for group in groups)
     return BaselineStage(
@@ -141,6 +142,16 @@ class _Last(nn.Module):
 
     def forward(self, p: Tensor) -> Tensor:
         return p[:, -1]
+
+
+def certificate_path(run: "Run", cell: Cell, method: str, of: Mapping[str, str]) -> Path:
+    """The file of a model's certificates by one method, whoever the people are.
+
+    Args:
+        of: fingerprints of everything that the certificates depend on.
+    """
+    words = cell.method.name, cell.task, *cell.sensitive, f"seed{cell.seed}", method
+    return run.folder / CERTIFICATES / f"{named(*words, settings=dict(of))}.jsonl"
 
 
 def existing_run(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The makers of a run's stages: each makes one thing, out of what was made before, unless it is there already."""
+"""The makers of a run's stages: each makes one thing from earlier ones, unless it already exists."""
 
 from pathlib import Path
 
@@ -39,21 +39,21 @@ def _import_flow(run: Run, source: Path) -> Artefact:
     found = glow.settings
     if (found.levels, found.flows, found.hidden) != (asked.levels, asked.flows, asked.hidden):
         raise UserError(
-            f"{source.name} holds a flow of {found.levels} levels × {found.flows}, {found.hidden} channels; the recipe "
-            f"asks for {asked.levels} × {asked.flows}, {asked.hidden}.",
-            hint="Correct the recipe's [flow], or give another file.",
+            f"{source.name} holds a flow of {found.levels} levels × {found.flows}, {found.hidden} channels, but the "
+            f"recipe asks for {asked.levels} × {asked.flows}, {asked.hidden}.",
+            hint="Correct the recipe's [flow], or give a different file.",
         )
     return save_glow(glow, run.folder / places.FLOW)
 
 
 def check_flow(run: Run, compute: Compute) -> Artefact:
-    """Judge the flow, and refuse one that is not invertible."""
+    """Check the flow, and refuse one that is not invertible."""
     folder = run.folder / places.FLOW_CHECK
     pictures = pictures_to_check(run.dataset)
     check, report = checked(run.load_flow(), run.glow, pictures, None, folder, progress=compute.progress)
     if not check.is_good:
         raise UserError(
-            f"The flow in '{run.folder / places.FLOW}' is not invertible to rounding error, so no certificate would "
+            f"The flow in '{run.folder / places.FLOW}' is not invertible up to rounding error, so no certificate would "
             "hold.",
             hint="Train it again with a lower learning rate.",
         )
@@ -92,18 +92,18 @@ def make_baseline(run: Run, kind: str, task: str, seed: int, compute: Compute) -
 
 
 def make_certificates(run: Run, cell: Cell, compute: Compute) -> None:
-    """Certify the test people by all methods of the recipe, and the scenes whose truth is known by the first."""
+    """Certify the test people by all methods of the recipe, and the scenes with known truth by the first method."""
     auditor = Auditor.of(run, cell)
     people, progress = auditor.people("test"), compute.of(cell.title).progress
     for method in auditor.settings.methods:
         auditor.certify(method, people, progress=progress)
         make_end_points(auditor, method, progress=progress)
-    if run.has_truth and auditor.settings.methods:
+    if run.knows_similar(cell.sensitive) and auditor.settings.methods:
         auditor.certify(auditor.settings.methods[0], auditor.people(SCENES), progress=progress)
 
 
 def pictures_of(folder: Path, glow: Glow, count: int) -> Tensor:
-    """Pictures to judge a flow by: of the run's data, or, for a flow that was imported, drawn from itself."""
+    """Pictures to check a flow with: from the run's data or, for an imported flow, sampled from the flow itself."""
     if (folder / places.RECIPE).is_file():
         return pictures_to_check(Run.open(folder).dataset, count)
     return samples_to_check(glow, count)

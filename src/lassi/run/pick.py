@@ -1,4 +1,4 @@
-"""Choosing one model of a run, by what a person calls it."""
+"""Choosing one model of a run by its description."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,15 +16,17 @@ def pick_cell(
     seed: int | None = None,
     sigma_rs: float | None = None,
 ) -> Cell:
-    """The first cell that fits; of the methods the last, the fairness-trained one, unless one is named."""
+    """The first cell that matches; by default with the last method, the fairness-trained one."""
     if not cells:
-        raise UserError("The recipe of this run has no experiment.", hint="Run one that has.")
+        raise UserError("The recipe of this run has no experiment.", hint="Run a recipe that has one.")
     cells = _only(cells, "model", method, lambda cell: cell.method.name)
     cells = _only(cells, "task", task, lambda cell: cell.task)
     cells = _only(cells, "sensitive set", " + ".join(sensitive) or None, lambda cell: " + ".join(cell.sensitive))
     cells = _only(cells, "kind of directions", kind, lambda cell: cell.experiment.directions)
     cells = _only(cells, "seed", None if seed is None else str(seed), lambda cell: str(cell.seed))
-    cells = [cell for cell in cells if cell.sigma_rs == sigma_rs] or cells  # other noise than C's is the caller's
+    cells = [
+        cell for cell in cells if cell.sigma_rs == sigma_rs
+    ] or cells  # if no C has this noise, the caller applies it
     first = cells[0]
     if method is not None:
         return first
@@ -32,7 +34,7 @@ def pick_cell(
 
 
 def _only(cells: Sequence[Cell], what: str, wanted: str | None, name: Callable[[Cell], str]) -> Sequence[Cell]:
-    """Those of a name; all where none is wanted."""
+    """The cells with the wanted name; all if none is given."""
     if wanted is None:
         return cells
     found = [cell for cell in cells if name(cell) == wanted]

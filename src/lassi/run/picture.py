@@ -1,4 +1,4 @@
-"""The certificate of one picture from anywhere, and the row of people similar to it."""
+"""The certificate of one picture from anywhere, and a sheet of people similar to it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +42,7 @@ def certify_picture(auditor: Auditor, path: Path, method: str) -> PictureAudit:
 
 @torch.no_grad()
 def _sheet(auditor: Auditor, z: Tensor, title: str) -> Image.Image:
-    """A row for each direction, at most three: similar pictures, and the class of each."""
+    """One row per direction, at most three: similar pictures and the class of each."""
     run, similar, sensitive = auditor.run, auditor.similar, auditor.cell.sensitive
     values = run.dataset.attribute(auditor.cell.task).values
     t = torch.linspace(-similar.radius, similar.radius, COLUMNS)

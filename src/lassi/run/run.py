@@ -1,5 +1,6 @@
-"""A run: a folder with everything that a recipe made. It loads what is there and says what is missing."""
+"""A run: a folder with everything that a recipe made. It loads what exists and reports what is missing."""
 
+import json
 from functools import cached_property
 from pathlib import Path
 
@@ -19,14 +20,14 @@ from lassi.certify.smoothed.producer import Producers
 from lassi.consumer.baselines import load_baseline
 from lassi.consumer.classifier import Classifier, load_classifier
 from lassi.data.dataset import Dataset, Images, Integers
-from lassi.data.factors import FactorDataset
+from lassi.data.factors import ORIENTATION, FactorDataset
 from lassi.data.preprocess import quantise
 from lassi.data.registry import open_dataset
 from lassi.flow.glow import Glow
 from lassi.flow.latents import Latents
 from lassi.flow.store import load_glow
 from lassi.recipe.cells import Cell, RepresentationCell
-from lassi.recipe.recipe import Recipe
+from lassi.recipe.recipe import FORMAT, Recipe
 from lassi.recipe.tables import ExperimentTable
 from lassi.representation.network import Representation
 from lassi.representation.train import load_representation, represent
@@ -39,26 +40,27 @@ SCENES = "scenes"  # the group of people that holds all orientations of some tes
 
 
 class Run:
-    """What a recipe made, in a folder.
+    """Everything that a recipe made, in a folder.
 
     Args:
-        recipe: what was asked for.
-        folder: where it is.
+        recipe: what it should make.
+        folder: where it is kept.
     """
 
     def __init__(self, recipe: Recipe, folder: Path | str) -> None:
         self.recipe, self.folder = recipe, Path(folder)
         self._latents = Memo[Latents](limit=16)
         self._directions = Memo[Directions](limit=64)
-        self._represented = Memo[Tensor](limit=4)  # one representation's groups are enough at a time
-        self.producers = Memo[Producers](limit=32)  # what producers certified is the same for all classifiers on them
+        self._artefacts = Memo[Artefact](limit=1024)  # already checked against the recipe
+        self._represented = Memo[Tensor](limit=4)  # enough for the groups of one representation
+        self.producers = Memo[Producers](limit=32)  # shared by all classifiers on a representation
 
     @classmethod
     def open(cls, folder: Path | str) -> "Run":
-        """A run that was made before, by the recipe that it keeps."""
+        """An existing run, with the recipe stored in it."""
         return cls(load_recipe_of(Path(folder)), folder)
 
-    @property
+    @cached_property
     def cells(self) -> list[Cell]:
         """The models that the recipe asks for."""
         return self.recipe.cells()
@@ -70,7 +72,7 @@ class Run:
 
     @property
     def command(self) -> str:
-        """The command that repeats or resumes the run, from the recipe that it keeps."""
+        """The command that repeats or resumes the run, from the recipe stored in it."""
         return f"lassi run {self.folder / places.RECIPE} --out {self.folder}"
 
     # --- people -------------------------------------------------------------------------------------------------
@@ -81,8 +83,12 @@ class Run:
 
     @property
     def has_truth(self) -> bool:
-        """Whether truly similar people are known."""
+        """Whether all orientations of some scenes are known."""
         return isinstance(self.dataset, FactorDataset) and self.recipe.data.scenes > 0
+
+    def knows_similar(self, sensitive: tuple[str, ...]) -> bool:
+        """Whether people who truly differ only in these attributes are known: only for orientation alone."""
+        return self.has_truth and sensitive == (ORIENTATION,)
 
     @property
     def groups(self) -> list[str]:
@@ -94,7 +100,7 @@ class Run:
         """The people of a split as the recipe selects them, or all orientations of its scenes, scene by scene.
 
         Args:
-            every: every n-th person of the split, where that differs from the recipe's.
+            every: every n-th person of the split, if different from the recipe's.
         """
         data = self.recipe.data
         if group == SCENES:
@@ -112,7 +118,7 @@ class Run:
         return self.dataset.labels(attribute, self.people(group))
 
     def units(self, group: str) -> Integers:
-        """Which unit each of a group's people belongs to: a scene, an identity."""
+        """The unit of each person in a group: a scene, an identity."""
         return self.dataset.units(self.people(group))
 
     def images(self, group: str) -> Images:
@@ -163,7 +169,7 @@ class Run:
     # --- the regulator ------------------------------------------------------------------------------------------
 
     def load_directions(self, attribute: str, kind: str, target: str | None) -> Directions:
-        """The directions of an attribute; the target matters for the kinds that keep clear of it."""
+        """The directions of an attribute; the target matters for the kinds that avoid changing it."""
 
         def loaded() -> Directions:
             return load_directions(self._load(places.directions_stage(self, attribute, kind, target)).folder)
@@ -175,7 +181,7 @@ class Run:
         return [self.load_directions(name, experiment.directions, experiment.target) for name in sensitive]
 
     def load_similarity(self, experiment: ExperimentTable, sensitive: tuple[str, ...]) -> SimilaritySet:
-        """The similarity set of some sensitive attributes together."""
+        """The joint similarity set of several sensitive attributes."""
         flow = self.load_flow().content
         sets = [
             directions.similar(experiment.radius, flow=flow)
@@ -186,7 +192,7 @@ class Run:
     # --- the producer and the consumer --------------------------------------------------------------------------
 
     def representation_artefact(self, cell: RepresentationCell) -> Artefact:
-        return self._load(places.representation_stage(self, cell))
+        return self._artefacts.get(("R", cell.folder), lambda: self._load(places.representation_stage(self, cell)))
 
     def load_representation(self, cell: RepresentationCell) -> Representation:
         return load_representation(self.representation_artefact(cell).folder)
@@ -197,7 +203,9 @@ class Run:
         return self._represented.get(key, lambda: represent(self.load_representation(cell), self.load_latents(group).z))
 
     def classifier_artefact(self, cell: Cell) -> Artefact:
-        return self._load(places.classifier_stage(self, cell))
+        return self._artefacts.get(
+            ("C", cell.classifier_folder), lambda: self._load(places.classifier_stage(self, cell))
+        )
 
     def load_classifier(self, cell: Cell) -> Classifier:
         return load_classifier(self.classifier_artefact(cell).folder)
@@ -206,7 +214,7 @@ class Run:
         return load_baseline(self._load(places.baseline_stage(self, kind, task, seed)).folder)
 
     def load_network(self, cell: Cell) -> Model:
-        """R and C of a cell, as certificates see them."""
+        """R and C of a cell, as the certification methods use them."""
         return Model(self.load_representation(cell.representation), self.load_classifier(cell))
 
     def model(
@@ -218,10 +226,10 @@ class Run:
         kind: str | None = None,
         seed: int | None = None,
     ) -> FairModel:
-        """A model of the run, whole, from pictures to certificates; what is not named is the recipe's first.
+        """A complete model of the run, from pictures to certificates; whatever is not given is the recipe's first.
 
         Args:
-            method: such as ``"lassi"``; the recipe's last unless named.
+            method: such as ``"lassi"``; by default the recipe's last.
             kind: of directions.
         """
         wanted = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
@@ -247,7 +255,7 @@ class Run:
 
 
 def open_run(folder: Path | str) -> Run:
-    """Open the folder of a run that was made before."""
+    """Open the folder of an existing run."""
     return Run.open(folder)
 
 
@@ -258,11 +266,13 @@ def open_data(recipe: Recipe) -> Dataset:
 
 
 def load_recipe_of(run: Path) -> Recipe:
-    """The recipe that a run was made by."""
+    """The recipe that made a run."""
     path = places.existing_run(run) / places.RECIPE
+    older = UserError(f"'{run}' was not made by this version of lassi.", hint="Run its recipe again with a new folder.")
     try:
-        return Recipe.model_validate_json(path.read_text())
+        content = json.loads(path.read_text())
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise older
+        return Recipe.model_validate_json(json.dumps(content))
     except (ValueError, UserError):
-        raise UserError(
-            f"'{path}' is not a recipe of this version of lassi.", hint="Run the recipe again into a new folder."
-        ) from None
+        raise older from None

@@ -1,4 +1,4 @@
-"""The directions of an attribute, with what a regulator must know about them, on disk."""
+"""The directions of an attribute on disk, with what a regulator must know about them."""
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -22,7 +22,7 @@ from lassi.similarity.registry import kind_named
 from lassi.similarity.sets import SimilaritySet
 
 STAGE, VERSION = "directions", 2
-IMPORTED = "imported"  # the kind of vectors that were made elsewhere
+IMPORTED = "imported"  # the kind of vectors made elsewhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,9 @@ class Directions:
 
     Args:
         kind: the name of their kind, or ``imported``.
-        flow: the content of the flow in whose latent space they live.
+        flow: the content hash of the flow whose latent space they live in.
         figures: what a regulator must know about them; None for imported ones.
-        content: of the artefact that holds them.
+        content: the content hash of their artefact.
     """
 
     vectors: Tensor
@@ -44,7 +44,7 @@ class Directions:
     content: str = ""
 
     def similar(self, radius: float, *, flow: str) -> SimilaritySet:
-        """The similarity set of a radius in the latent space of a flow; directions of a different flow are refused."""
+        """The similarity set with this radius in this flow's latent space; refuses directions from a different flow."""
         if flow != self.flow:
             raise UserError(
                 f"The directions of '{self.attribute}' belong to the flow {self.flow[:12]}, not to {flow[:12]}.",
@@ -62,7 +62,7 @@ class DirectionsStage:
 
     Args:
         kind: a name in :data:`lassi.similarity.registry.KINDS`.
-        target: the attribute that a classifier predicts, for kinds that keep clear of it.
+        target: the attribute that a classifier predicts, for kinds that avoid changing it.
         decode, classify: for kinds that need a classifier: latents to pictures, and pictures to the target's
             probability.
     """
@@ -108,13 +108,13 @@ class DirectionsStage:
         draft.figures.update(asdict(figures))
 
     def make(self, compute: Compute | None = None) -> Directions:
-        """Compute them, unless they are there already."""
+        """Compute the directions, unless they already exist."""
         make(self, compute)
         return load_directions(self.folder)
 
 
 def load_directions(folder: Path) -> Directions:
-    """Read directions."""
+    """Load directions."""
     artefact = Artefact(folder)
     if artefact.identity.stage != STAGE:
         raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not directions.", hint="Check the path.")

@@ -22,7 +22,7 @@ EPOCHS, BATCH, RATE = 3, 512, 1e-3  # as in the paper's program
 
 
 class _Hyperplane:
-    """A logistic regression on latents, as the training loop wants it."""
+    """A logistic regression on latents, in the form the training loop expects."""
 
     batch = BATCH
 
@@ -59,9 +59,11 @@ class Hyperplane:
 def hyperplane(
     train_set: Labelled, valid_set: Labelled, *, stream: Stream, what: str = "fitting", progress: Progress = SILENT
 ) -> Hyperplane:
-    """The plane of a logistic regression: Adam, three epochs, the one with the best validation loss."""
+    """The plane of a logistic regression: Adam for three epochs, keeping the one with the best validation loss."""
     if len(np.unique(train_set.labels)) < 2:
-        raise UserError("All people are of one class, so no plane separates them.", hint="Choose another attribute.")
+        raise UserError(
+            "All people belong to one class, so no plane separates them.", hint="Choose a different attribute."
+        )
     trainee = _Hyperplane(train_set, valid_set, stream)
     settings = epochs(EPOCHS, trainee.batches, RATE, "constant")
     train(

@@ -10,7 +10,7 @@ from lassi.data.dataset import Attribute, Integers
 from lassi.similarity.kind import Computed, Kind, Split
 
 CHUNK = 4096  # latents at a time
-RARE = 200  # people of a class; fewer make a direction uncertain
+RARE = 200  # a direction is uncertain if a class has fewer people than this
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,11 @@ class DirectionFigures:
     Args:
         norms: the lengths of the vectors.
         counts: training people of each value.
-        is_rare: whether a value has so few that the direction is uncertain.
-        probe: for each vector the accuracy, on held-out people, of separating its two values by the place along it;
-            None where there is nobody to judge.
-        correlations: of the mean place along the vectors with every other attribute, on held-out people.
-        relative_error: for differences of means, about the angle in radians by which chance may be off.
+        is_rare: whether a value has so few people that the direction is uncertain.
+        probe: for each vector, the accuracy of telling its two values apart by position along it, on held-out people;
+            None where no held-out person has either value.
+        correlations: of the mean position along the vectors with every other attribute, on held-out people.
+        relative_error: for differences of means, their approximate angular error in radians.
     """
 
     norms: list[float]
@@ -70,7 +70,7 @@ def _places(z: NDArray[np.float32], units: NDArray[np.float64]) -> NDArray[np.fl
 
 @dataclass(frozen=True)
 class _Threshold:
-    """The best cut between two values by the place along a vector."""
+    """The best cut between two values by position along a vector."""
 
     low: int
     high: int
@@ -88,7 +88,7 @@ class _Threshold:
         return _Threshold(low, high, np.inf if best == len(order) else float(places[mine][order][best]))
 
     def accuracy(self, places: NDArray[np.float64], labels: Integers) -> float | None:
-        """On other people; None if nobody has either value."""
+        """The accuracy on other people; None if nobody has either value."""
         mine = (labels == self.low) | (labels == self.high)
         return float(((places[mine] >= self.cut) == (labels[mine] == self.high)).mean()) if mine.any() else None
 

@@ -1,8 +1,7 @@
 """What a kind of direction is: how an attribute becomes vectors in latent space.
 
-Each kind is one object that owns its name, what the glossary says of it, which attributes it fits, how many vectors it
-has and between which values they lead, and how they are computed. The registry of all of them is
-:mod:`lassi.similarity.registry`.
+Each kind is one object that owns its name, its glossary entry, the attributes it suits, the number of its vectors, the
+values they lead between, and how they are computed. :mod:`lassi.similarity.registry` lists all kinds.
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +25,7 @@ Decode = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Latents ``(people, q)`` and the labels ``(people,)`` of any attribute that is asked for."""
+    """Latents ``(people, q)``, and the labels ``(people,)`` of any attribute on request."""
 
     z: NDArray[np.float32]
     labels_of: Callable[[str], NDArray[np.int64]]
@@ -42,9 +41,9 @@ class Material:
     Args:
         attribute: the sensitive attribute.
         train, valid: people with latents and labels.
-        target: the name of the attribute that a classifier predicts, for kinds that keep clear of it.
+        target: the name of the attribute that a classifier predicts, for kinds that avoid changing it.
         decode, classify: latents to pictures, and pictures to the target's probability ``(B,)``, for ``discovered``.
-        stream: of everything drawn.
+        stream: the source of all random draws.
     """
 
     attribute: Attribute
@@ -64,7 +63,7 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """Vectors ``(q, n)``, and for differences of means about the angle, in radians, by which chance may be off."""
+    """Vectors ``(q, n)``; for differences of means, also their approximate angular error in radians."""
 
     vectors: Tensor
     relative_error: float | None = None
@@ -74,10 +73,10 @@ class Kind(ABC):
     """A kind of direction."""
 
     name: ClassVar[str]
-    meaning: ClassVar[str]  # in the glossary, in plain words
-    takes_many_values: ClassVar[bool] = False  # else binary attributes alone
+    meaning: ClassVar[str]  # its glossary entry, in plain words
+    takes_many_values: ClassVar[bool] = False  # otherwise only binary attributes
     needs_target: ClassVar[bool] = False
-    needs_classifier: ClassVar[bool] = False  # a ResNet-18 of the target
+    needs_classifier: ClassVar[bool] = False  # a ResNet-18 that predicts the target
     most_attributes: ClassVar[int | None] = None  # in a sensitive set
 
     @abstractmethod
@@ -85,11 +84,11 @@ class Kind(ABC):
         """The vectors of an attribute."""
 
     def ends(self, num_values: int) -> list[tuple[int, int]]:
-        """Between which values of the attribute each vector leads."""
+        """The values of the attribute that each vector leads between."""
         return [(0, num_values - 1)]
 
     def num_vectors(self, num_values: int) -> int:
-        """How many vectors an attribute of so many values has."""
+        """How many vectors an attribute with this many values has."""
         return len(self.ends(num_values))
 
     def refuse_unfit(self, attribute: Attribute, target: str | None) -> None:
@@ -101,7 +100,9 @@ class Kind(ABC):
                 hint=f"Choose pairs, first-to-last, or one value: '{attribute.name}={attribute.values[0]}'.",
             )
         if self.needs_target and target is None:
-            raise UserError(f"{self.name} directions need a target to keep clear of.", hint="Name the target.")
+            raise UserError(
+                f"{self.name} directions need to know the target to avoid changing it.", hint="Name the target."
+            )
         if target == attribute.name:
             raise UserError(
                 f"'{target}' is both the target and the sensitive attribute.", hint="Choose two different attributes."

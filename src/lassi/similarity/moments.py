@@ -14,12 +14,12 @@ from lassi.base.progress import SILENT, Progress
 from lassi.data.dataset import Integers
 from lassi.similarity.kind import Material
 
-CHUNK = 4096  # latents at a time, so that a memory map of any length will do
+CHUNK = 4096  # latents at a time, so that a memory map of any length works
 
 
 @dataclass(frozen=True)
 class ClassMoments:
-    """What one pass over the latents finds out about each class.
+    """What one pass over the latents yields about each class.
 
     Args:
         counts: people of each class, ``(K,)``.
@@ -36,7 +36,7 @@ class ClassMoments:
         return self.means[high] - self.means[low]
 
     def relative_error(self, low: int, high: int) -> float:
-        """The standard error of the difference, relative to its length: about the angle, in radians, it may be off."""
+        """The standard error of the difference, relative to its length: roughly its angular error in radians."""
         errors = self.variances[high] / self.counts[high] + self.variances[low] / self.counts[low]
         return math.sqrt(errors.sum().item()) / self.difference(low, high).norm().item()
 
@@ -54,7 +54,7 @@ def class_moments(
         )
     sums = torch.zeros(num_classes, z.shape[1], dtype=torch.float64)
     squares = torch.zeros_like(sums)
-    shift = torch.from_numpy(np.array(z[0])).double()  # squares of differences lose no digits
+    shift = torch.from_numpy(np.array(z[0])).double()  # so that the sums of squares do not lose digits
 
     def add(rows: range) -> None:
         some = torch.from_numpy(np.array(z[rows.start : rows.stop])).double() - shift

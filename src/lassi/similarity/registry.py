@@ -1,4 +1,4 @@
-"""All kinds of directions, by name. To add one: a module in ``kinds/``, and a line here."""
+"""All kinds of directions, by name. To add one, write a module in ``kinds/`` and list it here."""
 
 from lassi.base.errors import unknown
 from lassi.data.dataset import Attribute
@@ -17,7 +17,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_named(name: str) -> Kind:
-    """The kind of a name."""
+    """The kind with this name."""
     if name not in KINDS:
         raise unknown("kind of directions", name, KINDS)
     return KINDS[name]

@@ -1,4 +1,4 @@
-"""Similarity sets: S(x) = {z + A t : ‖t‖₂ ≤ ε}, the people who differ from one person in given attributes alone."""
+"""Similarity sets: S(x) = {z + A t : ‖t‖₂ ≤ ε}, the people who differ from one person only in given attributes."""
 
 import math
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from lassi.base.streams import Stream
 class SimilaritySet:
     """Directions A and a radius ε, in multiples of the directions.
 
-    Many directions are often few: with A = U S Vᵀ of rank r the set {A t : ‖t‖ ≤ ε}, and the law of A t for Gaussian t,
-    are those of U S v with r numbers v. So everything that is drawn is drawn at the rank, as *coefficients* v of
-    :attr:`basis`; where the rank is the number of directions the basis is A itself, and v is t.
+    Many directions often have a low rank. With A = U S Vᵀ of rank r, the set {A t : ‖t‖ ≤ ε}, and the law of A t for
+    Gaussian t, are those of U S v with r numbers v. So all sampling happens at the rank, as *coefficients* v of
+    :attr:`basis`; where the rank equals the number of directions, the basis is A itself and v is t.
 
     Args:
-        directions: A, shared by everybody ``(q, n)``, or a person's own ``(B, q, n)``.
+        directions: A, shared by everybody ``(q, n)``, or one set per person ``(B, q, n)``.
         radius: ε.
     """
 
@@ -29,18 +29,20 @@ class SimilaritySet:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.radius) and self.radius > 0):
-            raise UserError(f"The radius is {self.radius}.", hint="Choose one above 0, in multiples of a direction.")
+            raise UserError(
+                f"The radius is {self.radius}.", hint="Choose a value above 0, in multiples of a direction."
+            )
         if self.directions.ndim not in (2, 3) or not self.directions.shape[-1]:
             raise UserError(
                 f"The directions have shape {tuple(self.directions.shape)}.",
-                hint="Give a column a direction, (q, n), or a person's own, (people, q, n).",
+                hint="Give one column per direction: (q, n) if shared, (people, q, n) if each person has their own.",
             )
         if not self.directions.isfinite().all():
             raise UserError("A direction holds values that are not finite.", hint="Compute the directions again.")
         largest = self.directions.abs().amax(-2)
         if not 1e-30 < self.radius < 1e30 or ((largest > 0) & (largest < 1e-30)).any() or (largest > 1e30).any():
             raise UserError(
-                "A direction or the radius is beyond 1e-30 to 1e30, where numbers lose their digits.",
+                "A direction or the radius is outside 1e-30 to 1e30, where numbers lose digits.",
                 hint="Measure the radius in multiples of directions of ordinary length.",
             )
         if (largest == 0).any():
@@ -52,7 +54,7 @@ class SimilaritySet:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the directions are the same for everybody; smoothed certificates need that."""
+        """Whether everybody has the same directions; smoothed certificates require it."""
         return self.directions.ndim == 2
 
     @property
@@ -61,7 +63,7 @@ class SimilaritySet:
 
     @property
     def rank(self) -> int:
-        """How many numbers say where in the set somebody is."""
+        """How many numbers describe a position in the set."""
         return self.basis.shape[-1]
 
     @cached_property
@@ -71,13 +73,13 @@ class SimilaritySet:
 
     @cached_property
     def basis(self) -> Tensor:
-        """The columns that coefficients multiply, ``(q, rank)``, or a person's own directions, ``(B, q, n)``."""
+        """The columns that coefficients multiply: ``(q, rank)``, or ``(B, q, n)`` where each person has their own."""
         own = self.basis64.shape == self.directions.shape
         return self.directions if own else self.basis64.to(self.directions)
 
     @cached_property
     def basis64(self) -> Tensor:
-        """The same in float64, for what must not be off by a rounding of the basis."""
+        """The same in float64, where rounding the basis would matter."""
         if not self.is_shared:
             return self.directions.double()
         u, s, _ = self._factors
@@ -86,14 +88,14 @@ class SimilaritySet:
 
     @property
     def dropped(self) -> float:
-        """The largest displacement within the radius that the basis leaves out, for rounding errors in A."""
+        """The largest displacement within the radius that the basis omits as a rounding error in A."""
         singular = self._factors[1]
         if not self.is_shared or self.rank == len(singular):
             return 0.0
         return self.radius * singular[self.rank].item()
 
     def _tolerance(self) -> float:
-        """Singular values up to this are rounding errors of the directions."""
+        """Singular values up to this are rounding errors in the directions."""
         single = self.directions.dtype == torch.float32
         share = 8 * torch.finfo(torch.float32).eps if single else max(self.directions.shape) * 2.0**-52
         return self._factors[1].max().item() * share
@@ -103,7 +105,7 @@ class SimilaritySet:
         generator = stream.torch()
         directions = torch.randn(*shape, self.rank, generator=generator)
         lengths = torch.rand(*shape, 1, generator=generator) ** (1 / self.rank)
-        # A normal number is exactly 0 once in some million draws.
+        # A normal draw is exactly 0 about once in several million.
         unit = directions / directions.norm(dim=-1, keepdim=True).clamp(min=torch.finfo(directions.dtype).tiny)
         return (self.radius * lengths * unit).to(self.directions)
 
@@ -112,7 +114,7 @@ class SimilaritySet:
         return (sigma * torch.randn(*shape, self.rank, generator=stream.torch())).to(self.directions)
 
     def along_directions(self, coefficients: Tensor) -> Tensor:
-        """The t of least length with A t = basis · v: ``(…, rank)`` to ``(…, n)``; ‖t‖ = ‖v‖.
+        """The shortest t with A t = basis · v: ``(…, rank)`` to ``(…, n)``; ‖t‖ = ‖v‖.
 
         With A = U S Vᵀ it is V v, since A V v = U S v. [docs/mathematics.md#similarity-sets-and-rank]
         """
@@ -140,26 +142,27 @@ class SimilaritySet:
         return self.radius * torch.cat([eye, -eye])
 
     def grid(self) -> Tensor:
-        """The even grids of the paper's baselines, ``(points, n)``, along the original directions.
+        """The grids of the paper's baselines, ``(points, n)``, along the original directions.
 
-        For one direction 9 even points, for two the centre, the ends and the diagonals (9), for three the same (15).
+        For one direction, 9 evenly spaced points; for two, the centre, the ends and the diagonals (9); for three, the
+        same (15).
         """
         n = self.num_directions
         if n == 1:
             return torch.linspace(-self.radius, self.radius, 9).to(self.directions)[:, None]
         if n > 3:
-            raise UserError(f"There is no even grid for {n} directions.", hint="Choose at most three.")
+            raise UserError(f"There is no grid for {n} directions.", hint="Choose at most three.")
         signs = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * n).to(self.directions)
         diagonals = self.radius / math.sqrt(n) * signs
         return torch.cat([torch.zeros(1, n).to(diagonals), self.end_points(), diagonals])
 
     def coefficients_of(self, displacements: Tensor) -> tuple[Tensor, Tensor]:
-        """The t of least norm that comes nearest to displacements ``(B, q)``, and what is left over.
+        """The least-norm t for which A t comes closest to displacements ``(B, q)``, and what is left over.
 
         Returns:
             t ``(B, n)`` in float64, not bounded by ε, and the lengths of the residuals ``(B,)``.
         """
-        u, s, vt = self._factors  # of everybody, or a person's own: both broadcast
+        u, s, vt = self._factors  # shared or per person: both broadcast
         rows = displacements.double()[:, None]  # (B, 1, q)
         kept = (s > self._tolerance()).double()
         along = (rows @ u)[:, 0] * kept  # (B, r)
@@ -171,7 +174,7 @@ class SimilaritySet:
         """Whether others ``(B, q)`` are in the sets of z ``(B, q)``, ``(B,)``.
 
         Args:
-            tolerance: how far off the set, relative to the displacement's length, rounding may have put somebody.
+            tolerance: how far rounding may put somebody off the set, relative to the displacement's length.
         """
         displacements = others.double() - z.double()
         t, residual = self.coefficients_of(displacements)
@@ -179,6 +182,6 @@ class SimilaritySet:
         return near & (t.norm(dim=-1) <= self.radius * (1 + tolerance))
 
     def __repr__(self) -> str:
-        whose = "" if self.is_shared else "a person's own "
+        whose = "" if self.is_shared else "per-person "
         rank = f" of rank {self.rank}" if self.rank != self.num_directions else ""
         return f"SimilaritySet({whose}{self.num_directions} directions{rank}, radius {self.radius:g})"

@@ -1,7 +1,7 @@
-"""Is S(x) true? How much of the difference between truly similar people the similarity set spans.
+"""Is S(x) true? How much of the difference between truly similar people the similarity set covers.
 
 A certificate is relative to the flow, the directions and the radius. Where pairs of truly similar people are known,
-these figures say how far that is from the truth; they stand beside every certified share.
+these figures show how far that is from the truth; they accompany every certified share.
 """
 
 import math
@@ -22,7 +22,7 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over pairs, with a 95% interval over their units: the pictures of one scene are one unit."""
+    """A mean over pairs, with a 95% interval over their units: all pictures of one scene form one unit."""
 
     mean: float
     low: float
@@ -31,15 +31,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of true displacements z′ − z the similarity set reaches.
+    """How much of the true displacements z′ − z the similarity set reaches.
 
     Args:
         of_set: 1 − mean of the least ‖z′ − z − A t‖ / ‖z′ − z‖ over ‖t‖ ≤ ε.
         of_span: the same with t of any length.
         energy: 1 − Σ‖residual‖² / Σ‖z′ − z‖², of the set.
         reach: share of pairs whose best t, of any length, lies within the radius.
-        by_chance: what the span of as many random directions would cover.
-        pairs: how many there are.
+        by_chance: what the span of the same number of random directions would cover.
+        pairs: the number of pairs.
     """
 
     of_set: Estimate
@@ -54,8 +54,8 @@ def coverage(similar: SimilaritySet, z: Tensor, others: Tensor, units: Integers,
     """Judge a set by held-out pairs of truly similar people, z and others ``(pairs, q)``.
 
     Args:
-        units: which pairs are one unit, such as the scene, ``(pairs,)``.
-        stream: of the bootstrap over units.
+        units: the unit of each pair, such as its scene, ``(pairs,)``.
+        stream: for the bootstrap over units.
     """
     displacements = others.double() - z.double()
     lengths = displacements.norm(dim=1)
@@ -84,7 +84,7 @@ def nearest_in_set(similar: SimilaritySet, displacements: Tensor) -> tuple[Tenso
     Returns:
         v ``(B, rank)`` and the distances ``(B,)``, in float64.
     """
-    assert similar.is_shared, "pairs are judged against directions that all share"
+    assert similar.is_shared, "pairs are judged against shared directions"
     u, s, vt = torch.linalg.svd(similar.basis64, full_matrices=False)
     d = displacements.double()
     y = d @ u  # (B, r)
@@ -105,10 +105,10 @@ def nearest_in_set(similar: SimilaritySet, displacements: Tensor) -> tuple[Tenso
 
 
 def step_errors(decode: Callable[[Tensor], Tensor], z: Tensor, steps: Tensor, x: Tensor, truth: Tensor) -> Tensor:
-    """MSE(D(z + a), x′) / MSE(x, x′) of each pair, ``(B,)``: below 1 the step leads nearer to the truth than staying.
+    """MSE(D(z + a), x′) / MSE(x, x′) of each pair, ``(B,)``: below 1, the step ends closer to the truth than x is.
 
     Args:
-        steps: a, the direction that leads from the value of x to that of x′, ``(B, q)``.
+        steps: a, the direction from the value of x to that of x′, ``(B, q)``.
         x: pictures ``(B, C, H, W)``.
         truth: x′, the same people with the other value.
     """
@@ -117,12 +117,12 @@ def step_errors(decode: Callable[[Tensor], Tensor], z: Tensor, steps: Tensor, x:
 
 
 def pixel_step_errors(steps: Tensor, x: Tensor, truth: Tensor) -> Tensor:
-    """The same for a step in pixel space, ``(B, C, H, W)``: what a mean difference of pictures would reach."""
+    """The same for a step in pixel space, ``(B, C, H, W)``: what a mean difference of pictures would achieve."""
     return (x + steps - truth).square().mean((1, 2, 3)) / (x - truth).square().mean((1, 2, 3))
 
 
 def mean_by_unit(values: NDArray[np.floating], units: Integers, *, stream: Stream) -> Estimate:
-    """The mean of values, with an interval by a bootstrap over units; values of one unit are not independent."""
+    """The mean of values, with an interval from a bootstrap over units; values within a unit are not independent."""
     names, which = np.unique(units, return_inverse=True)
     sums, counts = np.bincount(which, values), np.bincount(which)
     drawn = stream.numpy().integers(0, len(names), (RESAMPLES, len(names)))

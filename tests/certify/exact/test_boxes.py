@@ -56,7 +56,8 @@ def test_the_bound_is_the_least_value_or_a_little_below(n: int) -> None:
             simple.append((least - max(corner, function[0] - length)) / length)
     assert len(losses) >= (9 if n == 1 else 30)
     assert np.mean(losses) < 0.03
-    assert n <= 2 or np.mean(losses) < np.mean(simple) / 5, "far better than the box or the ball alone"
+    if n > 2:
+        assert np.mean(losses) < np.mean(simple) / 5, "far better than the box or the ball alone"
 
 
 @pytest.mark.parametrize("n", [2, 13])

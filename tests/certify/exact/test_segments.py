@@ -1,6 +1,8 @@
 """Exact certificates along one direction, against a fine grid and networks of every depth."""
 
 import itertools
+import json
+import math
 
 import pytest
 import torch
@@ -76,7 +78,9 @@ def test_flip_is_where_the_class_changes_first(seed: int) -> None:
         else:
             assert other.min().item() == pytest.approx(certificate.flip, abs=1.1e-4)
             assert certificate.flip <= other.min().item(), "rounded to the safe side"
-        assert certificate.is_certified == (certificate.flip is None or certificate.flip > similar.radius)
+        first = math.inf if certificate.flip is None else certificate.flip
+        assert certificate.is_certified == (first > similar.radius)
+    assert {certificate.is_certified for certificate in found} == {True, False}, "both happen"
 
 
 def test_a_larger_radius_never_turns_a_no_into_a_yes() -> None:
@@ -161,8 +165,6 @@ def test_a_margin_of_zero_is_undecided() -> None:
 
 def test_a_certificate_is_one_line_and_comes_back() -> None:
     model, z, similar = random_model(6), random_people(6, 30), random_set(6, length=3.0)
-    import json
-
     for certificate in certify_segments(model, z, range(30), similar):
         full = certificate.about({"flow": "f", "representation": "r"})
         assert "\n" not in full.line()

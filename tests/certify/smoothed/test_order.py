@@ -46,7 +46,7 @@ def test_it_is_the_value_that_sorting_finds(rows: str, total: int) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(st.integers(-5, 5), min_size=33, max_size=300), st.data())
 def test_with_a_tiny_window_it_finds_the_same(values: list[int], data: st.DataObject) -> None:
     """So few are kept that it has to look elsewhere, often."""
@@ -63,7 +63,7 @@ def test_with_a_tiny_window_it_finds_the_same(values: list[int], data: st.DataOb
 def test_a_number_that_is_none_is_never_ordered() -> None:
     values = torch.zeros(1, 2 * BLOCK, dtype=torch.float64)
     values[0, 5] = torch.nan
-    with pytest.raises(ValueError, match="numbers were to be ordered"):
+    with pytest.raises(ValueError, match="numbers were expected"):
         ordered(in_blocks(values), values.shape, 2 * BLOCK)
 
 

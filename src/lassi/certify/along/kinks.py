@@ -16,7 +16,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """One person's segment, as far as it is known before any kink is.
+    """One person's segment, as known before finding any kink.
 
     Args:
         c, b: the first layer's inputs are c + b t, ``(h,)`` each.
@@ -42,7 +42,7 @@ class Knots(NamedTuple):
     """A layer's inputs y at the knots.
 
     Args:
-        t: the knots, rising, ``(P,)``.
+    t: the knots, increasing, ``(P,)``.
         values: y, ``(h, P)``.
     """
 
@@ -54,9 +54,9 @@ class Refined(NamedTuple):
     """A layer's inputs y after the layer's own kinks have become knots.
 
     Args:
-        t: the knots, rising, ``(P′,)``.
+    t: the knots, increasing, ``(P′,)``.
         values: y, ``(P′, h)``.
-        residual: the largest |y| of each neuron at a kink of its own, ``(h,)``: 0 but for rounding.
+        residual: the largest |y| of each neuron at one of its own kinks, ``(h,)``: 0 apart from rounding.
     """
 
     t: Tensor
@@ -73,8 +73,8 @@ def first_kinks(c: Tensor, b: Tensor, reach: float) -> Kinks:
 def outputs_at_start(c: Tensor, b: Tensor, reaches: Tensor) -> tuple[Tensor, Tensor]:
     """Outputs of the first layer at −r, and their slopes to the right of it, ``(B, h)`` each.
 
-    The sign of c − b r as rounded agrees with the comparison in ``first_kinks``, so every kink found there is a change
-    from what is on here.
+    The sign of c − b r as rounded agrees with the comparison in ``first_kinks``, so every kink found there changes the
+    on/off state found here.
     """
     inputs = c - b * reaches[:, None]
     slopes = torch.where((inputs > 0) | ((inputs == 0) & (b > 0)), b, 0.0)
@@ -94,23 +94,23 @@ def second_layer(start: Start, kinks: Kinks, columns: Tensor) -> Knots:
     t, order = torch.cat([ends, kinks.t]).sort()
     changes = _changes_of_slope(start, kinks, order - len(ends), columns)
     changes[0] += start.slope
-    steps = changes.T.contiguous().cumsum_(1)  # the slopes; adding up is quick where numbers are side by side
+    steps = changes.T.contiguous().cumsum_(1)  # the slopes; summing contiguous numbers is fast
     steps[:, 1:] = steps[:, :-1] * t.diff()
     steps[:, 0] = start.value
     return Knots(t, steps.cumsum_(1))
 
 
 def _changes_of_slope(start: Start, kinks: Kinks, which: Tensor, columns: Tensor) -> Tensor:
-    """By how much the second layer's slopes change at each knot, ``(P, h₂)``.
+    """The changes in the second layer's slopes at each knot, ``(P, h₂)``.
 
     Args:
-        which: the kink that each knot is, or a negative number for the ends and 0, ``(P,)``.
+        which: the kink at each knot, or a negative number for the ends and 0, ``(P,)``.
     """
     changes = columns.new_zeros(len(which), columns.shape[1])
     knots = (which >= 0).nonzero()[:, 0]
     neurons = kinks.neurons[which[knots]]
     weights = columns.index_select(0, neurons)
-    changes[knots] = weights * start.b[neurons].abs()[:, None]  # turning on adds b > 0, turning off takes b < 0 away
+    changes[knots] = weights * start.b[neurons].abs()[:, None]  # turning on adds b > 0, turning off removes b < 0
     return changes
 
 
@@ -130,7 +130,7 @@ def _sign_changes(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     crossing = ((values.amin(1) < 0) & (values.amax(1) > 0)).nonzero()[:, 0]
     some = values.index_select(0, crossing)
     is_on = some > 0
-    changes = (is_on[:, :-1] & (some[:, 1:] < 0)) | ((some[:, :-1] < 0) & is_on[:, 1:])  # a product might underflow
+    changes = (is_on[:, :-1] & (some[:, 1:] < 0)) | ((some[:, :-1] < 0) & is_on[:, 1:])  # a product could underflow
     row, piece = changes.nonzero(as_tuple=True)
     left, right = some[row, piece], some[row, piece + 1]
     return crossing[row], piece, left / (left - right)

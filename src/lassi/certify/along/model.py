@@ -1,6 +1,6 @@
-"""The model to be certified: R, then C, as folded float64 networks, and the plain one, in its own precision.
+"""The model to certify: R, then C, as folded float64 networks, and as plain networks in their own precision.
 
-Every "no" of a certificate is run once more through the plain model before it is reported.
+Every counterexample is run through the plain model again before it is reported.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Model:
 
     Args:
         representation: R, in evaluation mode.
-        classifier: C: ours, or any that was fitted on r.
+        classifier: C: ours, or any classifier fitted on r.
     """
 
     representation: Representation
@@ -34,7 +34,7 @@ class Model:
         k = self.representation.widths[-1]
         if self.classifier.dim != k:
             raise UserError(
-                f"The classifier takes {self.classifier.dim} numbers, the representation gives {k}.",
+                f"The classifier takes {self.classifier.dim} numbers, but the representation has {k}.",
                 hint="Train the classifier on this representation.",
             )
         assert not self.representation.training, "a model is certified in evaluation mode"
@@ -43,7 +43,7 @@ class Model:
             tensors |= {f"classifier.{name}": tensor for name, tensor in self.classifier.state_dict().items()}
         broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
         if broken:
-            raise UserError(f"'{broken[0]}' of the model is not finite.", hint="Train it again.")
+            raise UserError(f"The model's '{broken[0]}' is not finite.", hint="Train the model again.")
 
     @property
     def num_classes(self) -> int:
@@ -64,21 +64,21 @@ class Model:
         """C∘R as one folded network, in float64."""
         if not isinstance(self.classifier, Classifier):
             raise UserError(
-                f"{self.classifier!r} is no network, so it has no exact certificate.",
+                f"{self.classifier!r} is not a network, so it has no exact certificate.",
                 hint="Choose smoothed-modular or smoothed-joint.",
             )
         return joined(self.folded_representation, self.classifier)
 
     @cached_property
     def _paths(self) -> Paths:
-        """What is summed up in R's folded layers."""
+        """What R's folded layers sum up."""
         maps = self.folded_representation
         biases = [path.double() for path in self.representation.bias_paths()]
         return Paths([weight.abs() for weight in maps.weights], biases, [weight.shape[1] for weight in maps.weights])
 
     @cached_property
     def _joint_paths(self) -> Paths:
-        """The same of C∘R, whose first and last layer in the middle are joined."""
+        """The same for C∘R, where C's first layer is merged into R's last."""
         assert isinstance(self.classifier, Classifier)
         first, *later = self.classifier.linears
         paths = self._paths.then(first.weight.double(), first.bias.double())
@@ -88,7 +88,7 @@ class Model:
 
     @cached_property
     def reducer(self) -> Reducer:
-        """Of R alone."""
+        """For R alone."""
         return Reducer(self.folded_representation, self._paths)
 
     @cached_property
@@ -97,7 +97,7 @@ class Model:
 
     @cached_property
     def tracer(self) -> Tracer:
-        """Of R alone."""
+        """For R alone."""
         return Tracer(self.folded_representation, self._paths)
 
     @cached_property
@@ -106,7 +106,7 @@ class Model:
 
 
 def joined(maps: Folded, classifier: Classifier) -> Folded:
-    """A folded representation followed by a classifier, whose first layer joins the representation's last."""
+    """A folded representation followed by a classifier, whose first layer is merged into the representation's last."""
     first, *later = classifier.linears
     whole = maps.then(first.weight.detach().double(), first.bias.detach().double())
     return Folded(

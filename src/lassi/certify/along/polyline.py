@@ -1,8 +1,8 @@
-"""A network along a segment is a polyline: its knots, its values there, and how far it may be from the network.
+"""A network along a segment is a polyline: its knots, its values there, and how far it can be from the network.
 
 For one direction, n = 1. ``kinks.py`` finds the knots and the values, ``slack.py`` bounds how far off they can be; here
-they come together. Every question about a person (samples, quantiles, margins, distances) is then one about the
-polyline. [docs/mathematics.md#the-network-along-a-segment, docs/mathematics.md#polylines-and-slack]
+they come together. Every question about a person (samples, quantiles, margins, distances) then becomes one about
+the polyline. [docs/mathematics.md#the-network-along-a-segment, docs/mathematics.md#polylines-and-slack]
 """
 
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ class Polyline:
     """Outputs along a segment.
 
     Args:
-        t: the knots, rising; 0 is among them, ``(P,)``.
+        t: the knots, increasing, including 0, ``(P,)``.
         base: the output at t = 0, ``(k,)``.
         moves: how the outputs at the knots differ from it, ``(P, k)``.
-        slack: how far the polyline may be from the network anywhere on the segment, ``(k,)``.
+        slack: how far the polyline can be from the network anywhere on the segment, ``(k,)``.
     """
 
     t: Tensor
@@ -61,7 +61,7 @@ class Polyline:
         """How the outputs differ from the base at any t of the segment, ``(N,)`` to ``(N, k)``."""
         piece = torch.searchsorted(self.t, t).clamp(1, len(self.t) - 1)
         left, right = self.t[piece - 1], self.t[piece]
-        share = ((t - left) / (right - left)).nan_to_num(nan=0.0)[:, None]  # NaN: a piece without length
+        share = ((t - left) / (right - left)).nan_to_num(nan=0.0)[:, None]  # NaN: a piece of length 0
         return torch.lerp(self.moves.index_select(0, piece - 1), self.moves.index_select(0, piece), share)
 
     def then(self, rows: Tensor, bias: Tensor) -> "Polyline":
@@ -74,14 +74,14 @@ class Tracer:
 
     Args:
         maps: the folded network, in float64.
-        paths: what is summed up in its layers, where that is more than its weights and biases.
+        paths: what its layers sum up, where that is more than its weights and biases.
     """
 
     def __init__(self, maps: Folded, paths: Paths | None = None) -> None:
         self.errors = Errors(paths or Paths.of(maps))
         self.maps = maps
         self._depth = len(maps.weights)
-        # By layer, counted from 1: the weights into layer l + 1, (fan-in, fan-out); layer 1 is at hand as c + b t.
+        # By layer, counted from 1: the weights into layer l + 1, (fan-in, fan-out); layer 1 is given as c + b t.
         self._columns = dict(enumerate((weight.T.contiguous() for weight in maps.weights[1:]), start=1))
         self._absolute = dict(enumerate((weight.T.contiguous() for weight in self.errors.absolute), start=1))
 
@@ -90,8 +90,8 @@ class Tracer:
 
         Args:
             z: ``(B, q)``.
-            directions: shared ``(q, 1)`` or a person's own ``(B, q, 1)``.
-            reach: of everybody, or of each, ``(B,)``.
+            directions: shared ``(q, 1)`` or per person ``(B, q, 1)``.
+            reach: one for everybody, or one per person ``(B,)``.
         """
         z, directions = z.double(), directions.double()
         along = along_in_tiles(self.maps, z, directions)
@@ -111,20 +111,20 @@ class Tracer:
         return Polyline(t, c, t[:, None] * b, self.errors.of_layer(1, path_sums, additions=len(t)))
 
     def _starts(self, c: Tensor, b: Tensor, reaches: Tensor) -> list[Start]:
-        """Where everybody's segment begins; the products are taken for all people at once."""
+        """The start of everybody's segment; the products are computed for all people at once."""
         outputs, slopes = outputs_at_start(c, b, reaches)
         values = in_tiles(outputs, self._columns[1]) + self.maps.biases[1]
         slopes = in_tiles(slopes, self._columns[1])
         return [Start(c[i], b[i], reaches[i].item(), values[i], slopes[i]) for i in range(len(c))]
 
     def _trace(self, start: Start, slack: Slack) -> Polyline:
-        """Layer by layer: the values at the knots, the kinks that they show, and what may be wrong with them."""
+        """Layer by layer: the values at the knots, the kinks they reveal, and how wrong they can be."""
         kinks = first_kinks(start.c, start.b, start.reach)
         knots = second_layer(start, kinks, self._columns[1])
         drift = Drift.at_second_layer(slack.wrong_in_first_layer(start, kinks), self._absolute[1])
         for layer in range(2, self._depth):
             margin = slack.margin(layer, drift, knots)
-            neurons = (knots.values.amax(1) >= -margin).nonzero()[:, 0]  # the others are off all along
+            neurons = (knots.values.amax(1) >= -margin).nonzero()[:, 0]  # the others are off along the whole segment
             values = knots.values.index_select(0, neurons)
             refined = with_kinks(knots.t, values)
             wrong = drift.carried.index_add(0, neurons, wrong_signs(values, refined, margin[neurons]))
@@ -133,10 +133,12 @@ class Tracer:
         return _polyline(knots, slack.of_output(self._depth, drift, knots))
 
     def _next_layer(self, layer: int, refined: Refined, neurons: Tensor) -> Knots:
-        """The inputs of the next layer at the knots, from those of this layer's ``neurons``, which it overwrites."""
+        """The next layer's inputs at the knots, from those of this layer's ``neurons``, which are overwritten."""
         outputs = refined.values.relu_() @ self._columns[layer].index_select(0, neurons) + self.maps.biases[layer]
         is_last = layer + 1 == self._depth
-        return Knots(refined.t, outputs.T if is_last else outputs.T.contiguous())  # (h, P); kinks are sought in rows
+        return Knots(
+            refined.t, outputs.T if is_last else outputs.T.contiguous()
+        )  # (h, P); the search for kinks goes by row
 
 
 def _polyline(outputs: Knots, slack: Tensor) -> Polyline:

@@ -1,8 +1,8 @@
-"""A network along one person's similarity set, without what is stable there.
+"""A network along one person's similarity set, without the ReLUs that are stable there.
 
-On z + A t with ‖t‖ ≤ R most ReLUs never change sign. One that is always on is affine in what comes before it and
-joins the next layer's map; one that is always off vanishes; only the *unstable* ones are left. What remains is a small
-network on features: 1, t, and the unstable ReLUs of each layer, in this order,
+On z + A t with ‖t‖ ≤ R, most ReLUs never change sign. One that is always on is affine in what comes before it and
+merges into the next layer's map; one that is always off vanishes; only the *unstable* ones are left. What remains is a
+small network on features: 1, t, and the unstable ReLUs of each layer, in this order,
 
     φ = (1, t, relu(M₁ φ₀), relu(M₂ φ₁), …),   φ₀ = (1, t), φ₁ = (φ₀, relu(M₁ φ₀)), …,   output = M φ.
 
@@ -28,7 +28,7 @@ class Reduced:
     """One person's network on the ball of radius R.
 
     Args:
-        n: numbers in t.
+        n: the length of t.
         radius: R.
         blocks: the unstable ReLUs, layer by layer.
         out: the output as a map of all features, ``(k, f)``.
@@ -58,12 +58,12 @@ class Reduced:
         return self.features(t) @ self.out.T
 
     def then(self, rows: Tensor) -> "Reduced":
-        """The same with other outputs: rows ``(m, k)`` of combinations of these."""
+        """The same network with linear combinations of its outputs, given by rows ``(m, k)``."""
         return Reduced(self.n, self.radius, self.blocks, rows @ self.out, rows.abs() @ self.error)
 
     @property
     def cost(self) -> int:
-        """Multiplications a sample."""
+        """Multiplications per sample."""
         return sum(block.maps[:, 1:].numel() for block in self.blocks) + self.out[:, 1:].numel()
 
     @cached_property
@@ -80,8 +80,8 @@ class Displacement:
 
     Args:
         base: g(0), ``(k,)``.
-        maps: of each block, on displacements of the features before it, ``(u, f)``; the constant has none.
-        starts: the first feature that each map looks at; those before do not matter to it.
+        maps: of each block, on displacements of the features before it, ``(u, f)``; the constant feature has none.
+        starts: the first feature that each map uses.
         below, above: min(p, 0) and max(p, 0) of each block, ``(u,)``.
         out: ``(k, f)``, beginning with the feature ``out_start``.
     """
@@ -110,7 +110,7 @@ class Displacement:
 
     @staticmethod
     def whole(along: Along) -> "Displacement":
-        """Of a network as it is, where hardly anything is stable; each layer looks at the one before alone."""
+        """For a whole network, where hardly anything is stable; each layer uses only the one before it."""
         inputs, maps, starts = [along.c[0]], [along.b.view(along.c.shape[1], -1)], [0]
         done = maps[0].shape[1]
         for weight, bias in zip(along.maps.weights[1:], along.maps.biases[1:], strict=True):
@@ -124,11 +124,11 @@ class Displacement:
 
     @property
     def cost(self) -> int:
-        """Multiplications a sample."""
+        """Multiplications per sample."""
         return sum(maps.numel() for maps in self.maps) + self.out.numel()
 
     def features(self, t: Tensor) -> Tensor:
-        """How the features differ from those at 0, at coefficients ``(N, n)``, ``(N, f)``."""
+        """How the features at coefficients ``(N, n)`` differ from those at 0, ``(N, f)``."""
         moved = t.new_empty(len(t), self.out_start + self.out.shape[1])
         done = t.shape[1]
         moved[:, :done] = t
@@ -145,12 +145,12 @@ class Displacement:
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """Some people's similarity sets, without a radius.
+    """The similarity sets of several people, without a radius.
 
     Args:
         along: the network along them.
-        z: lengths of the latents, ``(B,)``.
-        directions: of all directions together, ``(B,)``.
+        z: the norms of the latents, ``(B,)``.
+        directions: the Frobenius norms of the directions, ``(B,)``.
     """
 
     along: Along
@@ -163,7 +163,7 @@ class Sets:
         return torch.cat([self.along.c[:, :, None], self.along.b.expand(len(self.z), -1, -1)], 2)
 
     def farthest(self, radius: float) -> Tensor:
-        """No latent of the sets is longer, ``(B,)``."""
+        """A bound on the norms of all latents in the sets, ``(B,)``."""
         return self.z + radius * self.directions
 
     def of(self, people: list[int]) -> "Sets":
@@ -177,7 +177,7 @@ class Reducer:
 
     Args:
         maps: in float64.
-        paths: what is summed up in its layers, where that is more than its weights and biases.
+        paths: what its layers sum up, where that is more than its weights and biases.
     """
 
     def __init__(self, maps: Folded, paths: Paths | None = None) -> None:
@@ -186,11 +186,11 @@ class Reducer:
         self._columns = [weight.T.contiguous() for weight in maps.weights[1:]]  # (fan-in, fan-out)
 
     def __call__(self, z: Tensor, directions: Tensor, radius: float) -> list[Reduced]:
-        """The reduced networks of people ``(B, q)`` on the ball along shared directions ``(q, n)`` or own ones."""
+        """The reduced networks of people ``(B, q)`` on the ball, along shared or per-person directions."""
         return self.on_ball(self.sets(z, directions), radius)
 
     def sets(self, z: Tensor, directions: Tensor) -> "Sets":
-        """The similarity sets of people ``(B, q)`` along shared directions ``(q, n)`` or own ones ``(B, q, n)``."""
+        """The similarity sets of people ``(B, q)`` along directions, shared ``(q, n)`` or per person ``(B, q, n)``."""
         z, directions = z.double(), directions.double()
         lengths = directions.norm(dim=(-2, -1)).expand(len(z))
         return Sets(along_in_tiles(self.maps, z, directions), z.norm(dim=1), lengths)
@@ -198,7 +198,7 @@ class Reducer:
     def on_ball(self, sets: "Sets", radius: float) -> list[Reduced]:
         """The reduced network of everybody."""
         affine, sums = sets.affine, self.errors.path_sums(sets.farthest(radius))
-        error = self.errors.of_layer(1, sums[0], directions=affine.shape[2])  # 1 + n: one too many, the safe way
+        error = self.errors.of_layer(1, sums[0], directions=affine.shape[2])  # 1 + n is one too many: safe
         spread = radius * affine[:, :, 1:].norm(dim=2) + error
         low, high = affine[:, :, 0] - spread, affine[:, :, 0] + spread
         folded = self._fold_first(affine, low >= 0) if self._columns else affine
@@ -208,7 +208,7 @@ class Reducer:
         ]
 
     def _fold_first(self, affine: Tensor, is_on: Tensor) -> Tensor:
-        """The second layer as a map of (1, t) by way of the ReLUs that are always on, ``(B, h₂, 1 + n)``."""
+        """The second layer as a map of (1, t) through the ReLUs that are always on, ``(B, h₂, 1 + n)``."""
         rows = torch.where(is_on[:, :, None], affine, 0.0).transpose(1, 2)  # (B, 1 + n, h)
         folded = in_tiles(rows.flatten(0, 1), self._columns[0]).view(*rows.shape[:2], -1)
         folded[:, 0] += self.maps.biases[1]
@@ -217,13 +217,13 @@ class Reducer:
     def _reduce(
         self, maps: Tensor, ranges: tuple[Tensor, Tensor], folded: Tensor, radius: float, sums: list[Tensor]
     ) -> Reduced:
-        """Layer by layer: the unstable ReLUs become features, the next layer a map of all features.
+        """Layer by layer, the unstable ReLUs become features and the next layer becomes a map of all features.
 
         Args:
             maps: the first layer as a map of (1, t), ``(h, 1 + n)``.
             ranges: of the first layer over the ball.
-            folded: the second layer, by way of what is always on.
-            sums: the sum of paths S of each layer, ``(h,)``.
+            folded: the second layer, through the ReLUs that are always on.
+            sums: the path sums S of each layer, ``(h,)``.
         """
         n, blocks = maps.shape[1] - 1, list[Block]()
         for layer, columns in enumerate(self._columns, start=1):

@@ -1,4 +1,4 @@
-"""Linear bounds of a ReLU network: every unstable ReLU between two lines."""
+"""Linear bounds on a ReLU network: every unstable ReLU lies between two lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class Block:
     Args:
         rows: which neurons of the layer they are, ``(u,)``.
         maps: their inputs as a map of the features before them, ``(u, f)``.
-        low, high: bounds of the inputs over the ball, ``(u,)``.
-        error: by which bounds of the inputs are widened for rounding, ``(u,)``.
+        low, high: bounds on the inputs over the ball, ``(u,)``.
+        error: how much the bounds on the inputs are widened for rounding, ``(u,)``.
     """
 
     rows: Tensor
@@ -27,7 +27,7 @@ class Block:
 
     @cached_property
     def inputs_and_negatives(self) -> Tensor:
-        """The maps, and the maps of the negatives, ``(2u, f)``: what bounds both from below bounds the inputs."""
+        """The maps and their negatives, ``(2u, f)``: lower bounds on both bound the inputs from both sides."""
         return torch.cat([self.maps, -self.maps])
 
 
@@ -35,10 +35,10 @@ def lower_bounds(rows: Tensor, blocks: Sequence[Block], ranges: Sequence[tuple[T
     """Linear functions of (1, t) below linear functions of features.
 
     From the last block to the first, a ReLU whose input x lies in [l, u] is replaced by a line: where its coefficient
-    is negative by the chord, above it, u/(u − l) · (x − l); where positive by x or by 0, below it.
+    is negative, by the chord u/(u − l) · (x − l) above it; where positive, by x or 0 below it.
 
     Args:
-        rows: the functions, ``(m, f)``, f the features up to and with the last of the blocks.
+        rows: the functions, ``(m, f)``, with f the features up to and including the last block.
         ranges: l and u of each block, ``(u,)``, or ``(b, u)`` on each of b regions.
     Returns:
         ``(m, 1 + n)``, or ``(b, m, 1 + n)``.
@@ -56,10 +56,10 @@ def lower_bounds(rows: Tensor, blocks: Sequence[Block], ranges: Sequence[tuple[T
 def _by_way_of(weights: Tensor, factors: Tensor, maps: Tensor) -> Tensor:
     """weights · diag(factors) · maps for weights ``(…, m, u)``, factors ``(…, u)`` and maps ``(u, f)``.
 
-    The same weights on many regions are not copied for each of them, where the maps are the smaller of the two.
+    Weights shared by many regions are not copied for each of them where the maps are the smaller of the two.
     """
     if weights.ndim == 2 and factors.ndim == 2 and weights.shape[0] > maps.shape[1]:
-        scaled = maps.T.contiguous() * factors[:, None, :]  # (b, f, u), in this order in memory: one large product
+        scaled = maps.T.contiguous() * factors[:, None, :]  # (b, f, u), contiguous in this order: one large product
         return (scaled @ weights.T).transpose(1, 2)
     return (weights * factors[..., None, :]) @ maps
 
@@ -67,11 +67,11 @@ def _by_way_of(weights: Tensor, factors: Tensor, maps: Tensor) -> Tensor:
 def lines(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
     """The slope of the chord above a ReLU on [l, u], and of the line through 0 below it.
 
-    Where the sign is settled both are the ReLU itself. The lower line is the one with the smaller area in between.
+    Where the sign is fixed, both are the ReLU itself. The lower line is the one with the smaller area in between.
     """
     is_on, is_off = low >= 0, high <= 0
     chord = high / (high - low).clamp(min=torch.finfo(low.dtype).tiny)
-    chord = torch.where((high - low).isfinite(), chord.clamp(0, 1), 1.0)  # x − l is above it, too
+    chord = torch.where((high - low).isfinite(), chord.clamp(0, 1), 1.0)  # x − l is also above it
     chord = torch.where(is_on, 1.0, torch.where(is_off, 0.0, chord))
     slope = torch.where(is_on, 1.0, torch.where(is_off, 0.0, (high > -low).to(low.dtype)))
     return chord, slope

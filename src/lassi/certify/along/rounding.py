@@ -1,8 +1,8 @@
 r"""How far computed numbers are from exact ones: bounds that are computed, never constants.
 
 Every number in a layer is a sum over paths through the network. With N roundings on a path and S the sum of the paths'
-absolute values, its error is at most γ_N S, whatever the order of summation, where γ_N = N u / (1 − N u). This module
-counts N and sums up S; ``docs/mathematics.md#rounding`` has the proofs.
+absolute values, its error is at most γ_N S in any order of summation, where γ_N = N u / (1 − N u). This module counts N
+and computes S; ``docs/mathematics.md#rounding`` has the proofs.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ UNIT = 2.0**-53
 """u, the largest relative error of one rounding in float64."""
 
 FLOOR = 1e-100
-"""Added to the sum of paths of every neuron, to cover underflow.
+"""Added to every neuron's path sum, to cover underflow.
 
-A product that underflows loses at most 2^−1075, absolutely. A layer of fan-in m therefore loses at most m 2^−1075, far
-less than the γ_m FLOOR ≈ m 10^−116 that this adds. [docs/mathematics.md#rounding]
+A product that underflows loses at most 2^−1075 in absolute terms. A layer of fan-in m therefore loses at most
+m 2^−1075, far less than the γ_m FLOOR ≈ m 10^−116 that this adds. [docs/mathematics.md#rounding]
 """
 
 ROOM = 20
@@ -40,25 +40,25 @@ It needs 2 γ_{q+3} ≤ 10^−10, which holds for q ≤ 450,000. [docs/mathemati
 
 ROUND_UP = 1 + 1e-12
 ROUND_DOWN = 1 - 1e-12
-"""Factors that make one computed norm, or quotient of such, of k numbers a bound on the exact one.
+"""Factors that make a computed norm of k numbers, or a quotient of two, a bound on the exact one.
 
 They need γ_{k+3} ≤ 10^−12, which holds for k ≤ 9,000. [docs/mathematics.md#rounding]
 """
 
 SWEEP = 4
-"""Sums of paths that a running sum over the knots may add up, besides the value it starts with.
+"""Path sums that a running sum over the knots can add up, besides the value it starts with.
 
-Along [−r, r] a neuron's slope bᵢ enters the sum at most twice, once when it is on and once when it is taken away, over
-a way of at most 2r: Σᵢ |wᵢ| 2|bᵢ| 2r ≤ 4 S. With the start this is 5 S. With fan-ins Σm and P additions the loss is at
-most (3Σm + 7P) u S, below the 4 (Σm + 8P) u S that ``Errors.of_layer`` allows from the second layer on.
+Along [−r, r] a neuron's slope bᵢ enters the sum at most twice, once when it is added and once when it is removed, over
+a distance of at most 2r: Σᵢ |wᵢ| 2|bᵢ| 2r ≤ 4 S. With the start this is 5 S. With fan-ins Σm and P additions the loss
+is at most (3Σm + 7P) u S, below the 4 (Σm + 8P) u S that ``Errors.of_layer`` allows from the second layer on.
 [docs/mathematics.md#rounding]
 """
 
 EDGE_ROUNDINGS = 24
 """Roundings in an edge of a box of coefficients.
 
-A half side starts with 24 bits, so the first 53 − 24 = 29 cuts across it are exact. After 24 more it is a rounding
-error next to R. [docs/mathematics.md#box-and-ball]
+A half side starts with 24 bits, so the first 53 − 24 = 29 cuts across it are exact. After 24 more it is no larger than
+a rounding error of R. [docs/mathematics.md#box-and-ball]
 """
 
 
@@ -68,17 +68,17 @@ def gamma(terms: int) -> float:
 
 
 def gamma_of_product(terms: int) -> float:
-    """The relative error of a dot product of so many terms, with room for a few operations before and after it."""
+    """The relative error of a dot product of this many terms, with room for a few operations before and after it."""
     return gamma(terms + ROOM)
 
 
 def paths_in_bound(layer: int) -> float:
-    """At most how many sums of paths S are added up in a linear bound on a neuron of this layer, counted from 1.
+    """The most path sums S that a linear bound on a neuron of this layer, counted from 1, can add up.
 
-    A bound on layer l adds up the paths themselves (a line's slope in [0, 1] only takes away from them) and the
+    A bound on layer l adds up the paths themselves (a line's slope in [0, 1] only shrinks them) and the
     intercepts of every earlier layer j, which are at most the bounds on layer j. So p_l = 1 + Σ_{j<l} p_j = 2^(l−1).
     The result is twice that, for the products with t, of which there are fewer than with z. A forward pass adds up S
-    once; there 2^l covers that a reduced network sums over the features of all earlier layers, at most l Σ fan-ins.
+    once; there 2^l covers the sums of a reduced network over the features of all earlier layers, at most l Σ fan-ins.
     [docs/mathematics.md#linear-bounds-on-a-ball]
     """
     return 2.0**layer
@@ -87,7 +87,7 @@ def paths_in_bound(layer: int) -> float:
 def roundings_along_t(n: int) -> int:
     """Roundings in the least value of k·t over a box that meets the ball ‖t‖ ≤ R, counted on paths of size ‖k‖ R.
 
-    Σ|kᵢ − μᵢ| R + ‖μ‖ R with |μᵢ| ≤ ‖k‖ takes the place of ‖k‖ R. As Σ|kᵢ| ≤ n‖k‖, Σ|μᵢ| ≤ n‖k‖ and ‖μ‖ ≤ n‖k‖, it is
+    Σ|kᵢ − μᵢ| R + ‖μ‖ R with |μᵢ| ≤ ‖k‖ replaces ‖k‖ R. As Σ|kᵢ| ≤ n‖k‖, Σ|μᵢ| ≤ n‖k‖ and ‖μ‖ ≤ n‖k‖, it is
     at most 3n‖k‖R, each with n + 4 roundings. The edges of the box move Σ|kᵢ| R ≤ n‖k‖R by ``EDGE_ROUNDINGS`` more.
     [docs/mathematics.md#box-and-ball]
     """
@@ -96,14 +96,14 @@ def roundings_along_t(n: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """What is summed up in each layer of a folded network, in absolute values.
+    """What each layer of a folded network sums up, in absolute values.
 
     This is more than the folded weights and biases where these are themselves sums: after folding BatchNorm, or after
     joining two layers.
 
     Args:
         weights, biases: of each layer, ``(h′, h)`` and ``(h′,)``.
-        fan_ins: how many products are summed up in each.
+        fan_ins: how many products each layer sums up.
     """
 
     weights: list[Tensor]
@@ -120,7 +120,7 @@ class Paths:
         )
 
     def then(self, weight: Tensor, bias: Tensor) -> "Paths":
-        """The same with a linear map joined to the last layer."""
+        """The same with a linear map merged into the last layer."""
         joined = weight.abs() @ self.weights[-1]
         offset = weight.abs() @ self.biases[-1] + bias.abs()
         fan_in = self.fan_ins[-1] + weight.shape[1]
@@ -141,7 +141,7 @@ class Errors:
         self._biases, self._fan_ins = paths.biases, paths.fan_ins
 
     def path_sums(self, lengths: Tensor) -> list[Tensor]:
-        """S of every neuron: for each layer the sum of absolute values over all paths, ``(B, h)``.
+        """S of every neuron: for each layer, the sum of absolute values over all paths, ``(B, h)``.
 
         Args:
             lengths: bounds on ‖z‖ + ‖A t‖, ``(B,)``; by Cauchy–Schwarz they bound the first layer's sums.
@@ -162,12 +162,13 @@ class Errors:
         return moved
 
     def of_layer(self, layer: int, path_sums: Tensor, *, additions: int = 0, directions: int = 1) -> Tensor:
-        """The largest error of the numbers of a layer, counted from 1, and of linear bounds on them, like path_sums.
+        """The largest error of a layer's numbers, and of linear bounds on them, shaped like ``path_sums``.
 
         2^l γ_N S, where N counts the roundings on a path: fan-ins, ``ROOM`` per layer, running sums, and t.
 
         Args:
-            path_sums: S, of this layer.
+            layer: counted from 1.
+            path_sums: S of this layer.
             additions: how many additions follow one another in running sums along a polyline.
             directions: n.
         """

@@ -1,7 +1,7 @@
-"""Outputs of a network at Gaussian coefficients of one person, for several directions.
+"""Outputs of a network at one person's Gaussian coefficients, for several directions.
 
-Draws are evaluated shell by shell: on a smaller ball more of the network is stable, and most draws are in small balls.
-Those beyond the largest ball go through the whole network, as do all draws where little is stable.
+Draws are evaluated shell by shell: on a smaller ball more of the network is stable, and most draws fall in small balls.
+Draws beyond the largest ball go through the whole network, as do all draws where little is stable.
 """
 
 import math
@@ -15,12 +15,12 @@ from torch import Tensor
 from lassi.base.engine import chunks
 from lassi.certify.along.reduced import Displacement, Reducer, Sets
 
-SHARES = (0.4, 0.75, 0.95, 0.999)  # of the draws that are in each ball
-WORTH = 0.8  # of the whole network's multiplications, at most; else reducing it costs more than it saves
+SHARES = (0.4, 0.75, 0.95, 0.999)  # of the draws that fall in each ball
+WORTH = 0.8  # at most this share of the whole network's multiplications; otherwise reducing costs more than it saves
 CHUNK = 1024  # draws at a time, so that they stay in the cache
 
 FARTHEST = 30.0
-"""σ (√(2n) + 30) is longer than any draw of N(0, σ² I_n) that is ever made.
+"""σ (√(2n) + 30) is longer than any draw of N(0, σ² I_n) that will ever occur.
 
 P(‖t‖ > σ (√n + s)) ≤ exp(−s²/2), which at s = 30 is below 10^−195. [docs/mathematics.md#rounding]
 """
@@ -28,11 +28,11 @@ P(‖t‖ > σ (√n + s)) ≤ exp(−s²/2), which at s = 30 is below 10^−195
 
 @dataclass(frozen=True, eq=False)
 class Shells:
-    """One person's network on balls of rising radius.
+    """One person's network on balls of increasing radius.
 
     Args:
         radii: of the balls.
-        networks: on each, as displacements; one more for what lies beyond.
+        networks: one per ball, as displacements, and one for everything beyond.
         base: the output at t = 0, ``(k,)``.
         error: the largest rounding error of an output in float64, ``(k,)``.
     """
@@ -43,7 +43,7 @@ class Shells:
     error: Tensor
 
     def moves(self, t: Tensor) -> Tensor:
-        """How the outputs at coefficients ``(N, n)`` differ from the base, ``(N, k)``, float64 both."""
+        """How the outputs at coefficients ``(N, n)`` differ from the base, ``(N, k)``; both float64."""
         out = torch.empty(len(t), len(self.base), dtype=torch.float64)
         which = torch.bucketize(t.norm(dim=1), torch.tensor(self.radii, dtype=torch.float64))
         for shell, network in enumerate(self.networks):
@@ -75,7 +75,7 @@ def farthest_draw(n: int, sigma: float) -> float:
 
 
 def _worthwhile(reducer: Reducer, sets: Sets, radii: Sequence[float], costs: Sequence[int]) -> list[list[Displacement]]:
-    """Everybody's reduced networks on balls of rising radius, as long as these are much smaller than the whole one."""
+    """Everybody's reduced networks on balls of increasing radius, while much smaller than the whole network."""
     found: list[list[Displacement]] = [[] for _ in costs]
     people = list(range(len(costs)))
     for radius in radii:

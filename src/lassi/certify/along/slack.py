@@ -1,21 +1,22 @@
-"""How far a polyline may be from the network, whatever its knots. For one direction, n = 1.
+"""How far a polyline can be from the network, for any choice of knots. For one direction, n = 1.
 
-Fix on every piece whether each neuron is on. With this pattern the network is affine there. At the inputs of a layer
-let, for t on a piece,
+On every piece, fix whether each neuron is on. With this pattern the network is affine there. At the inputs of a layer,
+for t on a piece, let
 
     x(t)  be the network's own inputs,
     s(t)  those of the affine network of the piece,
     y(t)  those computed: values at the knots, interpolated between them.
 
-Three bounds per neuron are carried from layer to layer, rounding apart:
+Apart from rounding, three bounds per neuron are carried from layer to layer:
 
-    wrong    ≥ |relu(x) − D s|, D the pattern: how far the outputs are from the affine ones,
-    carried  ≥ |x − s|,  which is |W| · wrong of the layer before,
+    wrong    ≥ |relu(x) − D s|, with D the pattern: how far the outputs are from the affine ones,
+    carried  ≥ |x − s|,  namely |W| · wrong of the layer before,
     off      ≥ |y − x|.
 
-As |relu(x) − D s| ≤ |x − s| + |relu(s) − D s|, ``wrong`` is ``carried`` plus what s has of the wrong sign, and that is
-largest at an end of the piece, since s is affine. A displaced kink only makes ``wrong`` larger; a knot at every change
-of sign of the computed values is all that is assumed of them. [docs/mathematics.md#polylines-and-slack]
+As |relu(x) − D s| ≤ |x − s| + |relu(s) − D s|, ``wrong`` is ``carried`` plus the part of s with the wrong sign, which
+is largest at an end of the piece, since s is affine. A displaced kink only makes ``wrong`` larger; the only assumption
+about the knots is that there is one at every sign change of the computed values.
+[docs/mathematics.md#polylines-and-slack]
 """
 
 from dataclasses import dataclass
@@ -35,10 +36,10 @@ error γ is far below ½. [docs/mathematics.md#polylines-and-slack]
 """
 
 UNSEEN = 2
-"""Rounding errors e that a first-layer input without a kink may have of the wrong sign.
+"""The most, in rounding errors e, that a first-layer input without a kink can have of the wrong sign.
 
-Its computed value has one sign on the segment, so the true one has at most e of the other; the second e covers the
-comparison that found no kink. [docs/mathematics.md#polylines-and-slack]
+Its computed value has one sign on the segment, so the true one exceeds 0 by at most e on the other side; the second e
+covers the comparison that found no kink. [docs/mathematics.md#polylines-and-slack]
 """
 
 RUNNING_SUMS = 2
@@ -58,11 +59,11 @@ class Drift:
 
     @staticmethod
     def at_second_layer(wrong: Tensor, absolute: Tensor) -> "Drift":
-        """Behind the first layer, whose inputs are affine in t, so that there is no ``off`` but rounding."""
+        """After the first layer, whose inputs are affine in t, so that ``off`` is only rounding."""
         return Drift(torch.zeros_like(wrong), torch.zeros_like(wrong)).through(wrong, absolute)
 
     def through(self, wrong: Tensor, absolute: Tensor) -> "Drift":
-        """At the next layer, by way of the absolute values of its weights ``(h, h′)``."""
+        """At the next layer, through the absolute values of its weights ``(h, h′)``."""
         carried = _carry(wrong, absolute)
         return Drift(carried, _carry(self.off, absolute) + DETOURS * carried)
 
@@ -79,11 +80,11 @@ class Slack:
         self._errors, self._path_sums = errors, path_sums
 
     def rounding(self, layer: int, knots: int) -> Tensor:
-        """The largest rounding error of a layer's inputs, added up over so many knots, ``(h,)``."""
+        """The largest rounding error of a layer's inputs, summed over this many knots, ``(h,)``."""
         return self._errors.of_layer(layer, self._path_sums[layer - 1], additions=RUNNING_SUMS * knots)
 
     def wrong_in_first_layer(self, start: Start, kinks: Kinks) -> Tensor:
-        """What the first layer's inputs have of the wrong sign on a piece: what they are at their own kinks, ``(h,)``.
+        """How far the first layer's inputs have the wrong sign on a piece: their values at their own kinks, ``(h,)``.
 
         Neurons without a kink count only where c + b t comes within rounding of 0.
         """
@@ -102,16 +103,16 @@ class Slack:
         return drift.carried + drift.off + self.rounding(layer, len(knots.t))
 
     def of_output(self, layer: int, drift: Drift, knots: Knots) -> Tensor:
-        """How far the polyline may be from the network anywhere on the segment, ``(k,)``."""
+        """How far the polyline can be from the network anywhere on the segment, ``(k,)``."""
         return drift.off + self.rounding(layer, len(knots.t))
 
 
 def wrong_signs(values: Tensor, refined: Refined, margin: Tensor) -> Tensor:
-    """What s may have of the wrong sign: nothing where y exceeds its margin, else y at its own kink + margin, ``(h,)``.
+    """How far s can have the wrong sign: 0 where y exceeds its margin, else |y| at its own kink + margin, ``(h,)``.
 
     Args:
         values: y at the knots before the layer's own kinks were added, ``(h, P)``.
-        margin: |y − s| at most, ``(h,)``.
+        margin: a bound on |y − s|, ``(h,)``.
     """
     is_unsure = values.amin(1) <= margin
     return torch.where(is_unsure, refined.residual + margin, 0.0)

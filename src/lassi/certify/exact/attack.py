@@ -1,7 +1,7 @@
-"""Attacks: people similar to one who get another class, and the nearest of them that can be found.
+"""Attacks: find similar people with a different class, and the nearest of them.
 
-Points of S(x) are tried (a grid, the end points, random ones), and gradients followed. From every point that gets
-another class a straight way leads back to the person, on which the nearest change of class is exact: a polyline's.
+They try points of S(x) (a grid, the end points, random ones) and follow gradients. On the straight line from a point
+with a different class back to the person, the nearest change of class is found exactly, on a polyline.
 """
 
 import math
@@ -20,7 +20,7 @@ from lassi.certify.exact.segments import first_below
 from lassi.similarity.sets import SimilaritySet
 
 WAYS = ("end-points", "grid", "random", "gradient")
-RAYS = 8  # of which the nearest change of class is searched for
+RAYS = 8  # lines on which the nearest change of class is searched for: the shortest, and as many with the least margin
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Attack:
 
     Args:
         predicted: their own class.
-        tried: how many similar people were looked at.
-        flips: how many of them get another class.
-        nearest: the nearest similar person found with another class.
-        distance: their ‖t‖; None where nobody was found.
+        tried: how many similar people were tried.
+        flips: how many of them get a different class.
+        nearest: the nearest similar person found with a different class.
+        distance: their ‖t‖; None if nobody was found.
     """
 
     person: int
@@ -91,7 +91,7 @@ def points(similar: SimilaritySet, ways: Sequence[str], samples: int, *, stream:
 def _nearest(
     model: Model, z: Tensor, similar: SimilaritySet, row: int, flipped: Tensor, values: Tensor
 ) -> Counterexample | None:
-    """The nearest change of class on the ways back from some points ``(N, n)``."""
+    """The nearest change of class on the lines back from the points ``(N, n)``."""
     if not len(flipped):
         return None
     rays = torch.unique(torch.cat([flipped.norm(dim=1).argsort()[:RAYS], values.argsort()[:RAYS]]))
@@ -104,7 +104,7 @@ def _nearest(
 
 
 def _on_ray(model: Model, z: Tensor, basis: Tensor, t: Tensor, radius: float) -> tuple[Tensor, int] | None:
-    """The nearest change of class on the straight line through 0 and t that the plain model sees as well.
+    """The nearest change of class on the straight line through 0 and t that the plain model confirms.
 
     Returns:
         coefficients along the basis, ``(rank,)``, and the class there.
@@ -116,7 +116,7 @@ def _on_ray(model: Model, z: Tensor, basis: Tensor, t: Tensor, radius: float) ->
     length = first_below(margins, -margins.slack.max().item())
     if length is None:
         return None
-    # In its own precision the plain model may change its class a little later.
+    # In its own precision the plain model may change class slightly later.
     later = torch.tensor([1e-9, 1e-6, 1e-4, 1e-2], dtype=torch.float64)
     lengths = (length * (1 + later)).clamp(max=min(radius, t.norm().item()))
     lengths = torch.stack([lengths, -lengths], 1).flatten()

@@ -1,8 +1,8 @@
 """Exact joint certificates for several directions: linear bounds over the ball, then branch and bound over boxes.
 
-At the root every unstable ReLU is replaced by a line, and the margin's linear bound has its minimum over the ball in
-closed form. Where that does not decide, somebody who gets another class is looked for; then the ball is cut into boxes,
-on each of which fewer ReLUs are unstable and the lines are closer.
+At the root every unstable ReLU is replaced by a line, and the margin's linear bound has a closed-form minimum over the
+ball. Where that does not decide, an attack looks for a similar person with a different class; then the ball is cut into
+boxes, on each of which fewer ReLUs are unstable and the lines are closer.
 """
 
 import math
@@ -24,7 +24,7 @@ from lassi.similarity.sets import SimilaritySet
 
 MAX_BOXES = 4096
 WORK = 2_000_000  # numbers in the largest array of a batch of boxes
-TRIED = 64  # points inside and on the ball that the attack begins with
+TRIED = 64  # points inside the ball, and as many on it, where the attack starts
 STEPS = 20  # of its gradient descent
 
 
@@ -57,12 +57,12 @@ def _certificate(model: Model, person: int, similar: SimilaritySet, logits: Redu
 
 @dataclass(frozen=True)
 class Decision:
-    """What is known of the least margin over the ball.
+    """What is known about the least margin over the ball.
 
     Args:
-        margin: a bound from below where certified, else the least margin that was found.
-        boxes: on how many regions bounds were computed.
-        t: where the margin is negative, if that was found.
+        margin: a lower bound if certified, otherwise the least margin found.
+        boxes: the number of regions on which bounds were computed.
+        t: a point where the margin is negative, if one was found.
     """
 
     outcome: Outcome
@@ -75,7 +75,7 @@ def decide(margins: Reduced, *, max_boxes: int = MAX_BOXES) -> Decision:
     """Whether all margins of a reduced network are positive on its ball."""
     slack = margins.error
     if not (slack.isfinite().all() and margins.out.isfinite().all()):
-        return Decision(Outcome.UNDECIDED, 0.0, 0)  # numbers beyond the range of float64
+        return Decision(Outcome.UNDECIDED, 0.0, 0)  # overflow in float64
     linear = lower_bounds(margins.out, margins.blocks, [(block.low, block.high) for block in margins.blocks])
     least = least_on_ball(linear, margins.radius) - slack
     if (least > 0).all():
@@ -89,9 +89,9 @@ def decide(margins: Reduced, *, max_boxes: int = MAX_BOXES) -> Decision:
 
 
 def attack(margins: Reduced, linear: Tensor) -> tuple[Tensor, float]:
-    """A point of the ball at which some margin is small, and the margin there plus its slack.
+    """A point of the ball where some margin is small, and that margin plus its slack.
 
-    From random points, and those where the linear bounds are least, downhill along the gradient.
+    Gradient descent from random points and from those where the linear bounds are least.
     """
     radius, n = margins.radius, margins.n
     generator = Stream(0, "certify/attack").torch()
@@ -103,7 +103,7 @@ def attack(margins: Reduced, linear: Tensor) -> tuple[Tensor, float]:
 
 
 def descend(margins: Reduced, t: Tensor) -> tuple[Tensor, float]:
-    """Downhill from the best of some points ``(N, n)``: a point of the ball, and its least margin plus the slack."""
+    """Gradient descent from the best of the points ``(N, n)``: a point of the ball, and its least margin plus slack."""
     radius = margins.radius
     best_t, best = _least(margins, t)
     rival = int((margins(best_t[None]) + margins.error).argmin())
@@ -129,20 +129,20 @@ def _gradient(margins: Reduced, t: Tensor, rival: int) -> Tensor:
 
 
 def _least(margins: Reduced, t: Tensor) -> tuple[Tensor, float]:
-    """The point among some ``(N, n)`` at which a margin is least, and that margin plus its slack."""
+    """The point among ``(N, n)`` with the least margin, and that margin plus its slack."""
     values = (margins(t) + margins.error).amin(1)
     which = int(values.argmin())
     return t[which], values[which].item()
 
 
 def _into_ball(t: Tensor, radius: float) -> Tensor:
-    """Points pulled onto the ball if they are outside, a little inside for rounding."""
+    """Points outside the ball pulled onto it, slightly inside to allow for rounding."""
     norms = t.norm(dim=-1, keepdim=True)
     return torch.where(norms > radius, t * (radius * (1 - 1e-12) / norms), t)
 
 
 def _branch(margins: Reduced, max_boxes: int, least_found: float) -> Decision:
-    """Cut the boxes with the lowest bounds in two until none is left, a counterexample shows, or the budget ends."""
+    """Halve the boxes with the lowest bounds until none is left, a counterexample turns up, or the budget runs out."""
     left = Boxes.around_ball(margins.n, margins.radius)
     influence, at_once = _influence(margins), _boxes_at_once(margins)
     done, proven = 1, math.inf
@@ -160,26 +160,26 @@ def _branch(margins: Reduced, max_boxes: int, least_found: float) -> Decision:
             return Decision(Outcome.COUNTEREXAMPLE, value, done, t)
         least_found = min(least_found, value)
         halves = replace(halves, bound=box_bounds(margins, halves))
-        is_proven = halves.bound > 0  # which a NaN never is
+        is_proven = halves.bound > 0  # NaN never is
         proven = min([proven, *halves.bound[is_proven].tolist()])
         left = left.and_(halves[~is_proven])
     return Decision(Outcome.CERTIFIED, proven, done)
 
 
 def _boxes_at_once(margins: Reduced) -> int:
-    """How many are cut in one go: the more, the larger the arrays, the fewer, the more often small ones."""
+    """How many boxes to cut at once: more means larger arrays, fewer means many small operations."""
     largest = max([block.maps.numel() for block in margins.blocks] + [margins.out.numel()])
     return max(1, min(256, WORK // max(1, largest)))
 
 
 def _influence(margins: Reduced) -> Tensor:
-    """How much each coefficient moves the inputs of unstable ReLUs, not by way of others, ``(n,)``."""
+    """How much each coefficient directly moves the inputs of unstable ReLUs, not through other ReLUs, ``(n,)``."""
     direct = (block.maps[:, 1 : 1 + margins.n].abs().sum(0) for block in margins.blocks)
     return sum(direct, margins.out.new_zeros(margins.n))
 
 
 def box_bounds(margins: Reduced, boxes: Boxes) -> Tensor:
-    """The least margin on each box within the ball, from below, less its slack, ``(b,)``."""
+    """A lower bound on the least margin on each box within the ball, minus its slack, ``(b,)``."""
     ranges: list[tuple[Tensor, Tensor]] = []
     for number, block in enumerate(margins.blocks):
         before = margins.blocks[:number]
@@ -193,7 +193,7 @@ def box_bounds(margins: Reduced, boxes: Boxes) -> Tensor:
 def largest_radius(
     model: Model, z: Tensor, similar: SimilaritySet, *, limit: float, steps: int = 12, max_boxes: int = MAX_BOXES
 ) -> list[float]:
-    """For each person the largest ε, up to a limit, that bisection certifies; 0 where none is."""
+    """For each person, the largest ε up to a limit that bisection certifies; 0 if none is."""
     found = []
     for row in range(len(z)):
         low, high = 0.0, limit

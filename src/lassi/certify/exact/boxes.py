@@ -1,4 +1,4 @@
-"""Boxes of coefficients within the ball, bounds of linear functions on them, and how they are cut in two."""
+"""Boxes of coefficients within the ball, bounds on linear functions over them, and how they are halved."""
 
 import math
 from dataclasses import dataclass, replace
@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 BITS = 24  # of a half side, so that the first 29 cuts across it are exact
-ROUNDS = 2  # in which the part of a function is found that the ball bounds better than the box
-LONGEST_EVERY = 24  # levels; so no side is never cut
-HUGE = 1e300  # in place of ∞, which times 0 would not be a number
+ROUNDS = 2  # of finding the part of a function that the ball bounds better than the box
+LONGEST_EVERY = 24  # levels; ensures that every side is cut eventually
+HUGE = 1e300  # instead of ∞, as ∞ · 0 is not a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +19,8 @@ class Boxes:
 
     Args:
         middle, half: their middles and half sides, ``(b, n)``.
-        depth: how often they were cut, ``(b,)``.
-        bound: what is known of a function on them, or on what they were cut from, ``(b,)``.
+        depth: how often they have been cut, ``(b,)``.
+        bound: a bound on a function on them, or on the boxes they were cut from, ``(b,)``.
         radius: R.
     """
 
@@ -32,7 +32,7 @@ class Boxes:
 
     @staticmethod
     def around_ball(n: int, radius: float) -> "Boxes":
-        """The whole box, hardly larger than the ball."""
+        """The whole box, barely larger than the ball."""
         fraction, exponent = math.frexp(radius)
         side = math.ldexp(math.ceil(fraction * 2**BITS), exponent - BITS)
         middle, depth = torch.zeros(1, n, dtype=torch.float64), torch.zeros(1, dtype=torch.int64)
@@ -57,16 +57,17 @@ class Boxes:
 
     @property
     def meets_ball(self) -> Tensor:
-        """Whether there is a point of the ball in a box, with room for rounding, ``(b,)``."""
+        """Whether each box contains a point of the ball, with room for rounding, ``(b,)``."""
         nearest = (self.middle.abs() - self.half).clamp(min=0).norm(dim=1)
         return nearest <= self.radius * (1 + 1e-9)
 
     def least(self, linear: Tensor) -> Tensor:
-        """The least value of linear functions on each box within the ball, from below.
+        """Lower bounds on linear functions on each box within the ball.
 
         ``(b, m, 1 + n)`` or ``(m, 1 + n)`` to ``(b, m)``. The boxes meet the ball.
 
-        k·t = (k − μ)·t + μ·t is at least what the first part is on the box and the second on the ball, for every μ.
+        For every μ, k·t = (k − μ)·t + μ·t is at least the minimum of the first part on the box plus that of the second
+        on the ball.
         """
         slopes = linear[..., 1:]
         part = self._better_by_ball(slopes)
@@ -80,8 +81,8 @@ class Boxes:
     def _better_by_ball(self, slopes: Tensor) -> Tensor:
         """A good μ for functions with slopes k: −t/s where k·t is least, at t = −s k clipped to the box, ‖t‖ = R.
 
-        s is found by turns: which numbers are clipped at s, and which s makes the others long enough. As every μ
-        serves, it need not be found exactly. It is not below R/‖k‖, so that no μᵢ is above ‖k‖, for the rounding.
+        s is found by alternating: which numbers are clipped at s, and which s makes the others long enough. As every μ
+        is valid, s need not be exact. It is at least R/‖k‖, so that no μᵢ exceeds ‖k‖, as the rounding bound requires.
         """
         low, high = self.sides
         squares = slopes.square()
@@ -96,10 +97,10 @@ class Boxes:
         return slopes.clamp(-high / s, -low / s)
 
     def halves(self, influence: Tensor) -> "Boxes":
-        """Those halves of the boxes that meet the ball.
+        """The halves of the boxes that meet the ball.
 
-        Each box is cut where that leaves the least room, in both halves together, to a function whose slopes are the
-        influence ``(n,)`` of the coefficients; or, every few levels, across the longest side.
+        Each box is cut so that a function whose slopes are the coefficients' influence ``(n,)`` has the smallest total
+        range over both halves; or, every ``LONGEST_EVERY`` levels, across the longest side.
         """
         n = self.middle.shape[1]
         lower, upper = self[torch.arange(len(self)).repeat_interleave(n)]._cut(torch.arange(n).repeat(len(self)))
@@ -110,7 +111,7 @@ class Boxes:
         return both[both.meets_ball.nonzero()[:, 0]]
 
     def _cut(self, side: Tensor) -> tuple["Boxes", "Boxes"]:
-        """The lower and upper halves of each box, cut across a side of it ``(b,)``."""
+        """The lower and upper halves of each box, cut across one of its sides ``(b,)``."""
         side = side[:, None]
         quarter = self.half.gather(1, side) / 2
         half, shift = self.half.scatter(1, side, quarter), torch.zeros_like(self.half).scatter(1, side, quarter)
@@ -118,6 +119,6 @@ class Boxes:
         return lower, replace(lower, middle=self.middle + shift)
 
     def _room(self, slopes: Tensor) -> Tensor:
-        """How far a function with some slopes ``(n,)`` ranges on each box within the ball, ``(b,)``; 0 outside it."""
+        """The range of a function with slopes ``(n,)`` on each box within the ball, ``(b,)``; 0 outside it."""
         linear = torch.cat([slopes.new_zeros(2, 1), torch.stack([slopes, -slopes])], 1)
         return torch.where(self.meets_ball, -self.least(linear).sum(1), 0.0)

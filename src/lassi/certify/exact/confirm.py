@@ -1,4 +1,4 @@
-"""Counterexamples, run once more through the plain model, in its own precision, before they are reported."""
+"""Counterexamples are run again through the plain model, in its own precision, before they are reported."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from lassi.similarity.sets import SimilaritySet
 def confirmed(
     model: Model, z: Tensor, similar: SimilaritySet, certificates: Sequence[Certificate]
 ) -> list[Certificate]:
-    """The certificates of people ``(B, q)``; a counterexample on which the plain model does not agree is undecided."""
+    """The certificates of people ``(B, q)``; those whose counterexample the plain model rejects become undecided."""
     examples = {row: c.counterexample for row, c in enumerate(certificates) if c.counterexample is not None}
     if not examples:
         return list(certificates)
@@ -28,7 +28,7 @@ def confirmed(
 
 
 def moved_by(z: Tensor, similar: SimilaritySet, row: int, example: Counterexample) -> Tensor:
-    """The latent z + A t of one person's counterexample, ``(q,)``, float64; the row says whose own directions."""
+    """The latent z + A t of one person's counterexample, ``(q,)``, float64; the row selects per-person directions."""
     directions = similar.directions if similar.is_shared else similar.directions[row]
     return z.double() + directions.double() @ torch.tensor(example.t, dtype=torch.float64)
 

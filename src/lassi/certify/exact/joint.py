@@ -11,7 +11,7 @@ from lassi.certify.method import Method, People, Subject, figure
 if TYPE_CHECKING:
     from lassi.certify.certification import Certification
 
-FLIPS_UP_TO = 3  # directions along which the largest radius is searched for
+FLIPS_UP_TO = 3  # directions; beyond that, the largest radius is not searched for
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Search:
     """How far and how long to search.
 
     Args:
-        flip: up to how many multiples of the radius a change of class is searched for.
+        flip: how far to search for a change of class, in multiples of the radius.
         max_boxes: the budget along several directions.
     """
 
@@ -33,9 +33,9 @@ class ExactJoint(Method[Search]):
     name = NAME
     title = "exact"
     meaning = (
-        "A certificate of the plain model, without sampling: it proves that everybody similar gets the same answer, or "
-        "names a similar person who does not. Always right, up to a rounding error that is itself bounded. Along many "
-        "directions the search can run out of budget; then the person stays undecided."
+        "A certificate for the plain model, without sampling: it proves that everybody similar gets the same answer, "
+        "or shows a similar person who does not. Always right, up to a rounding error that is itself bounded. Along "
+        "many directions the search can run out of budget; then the person stays undecided."
     )
     decides = True
 
@@ -56,5 +56,5 @@ class ExactJoint(Method[Search]):
 
     def _surplus(self, certificate: Certificate) -> float:
         margin = figure(certificate, "margin")
-        # The search over boxes stores a bound from which the slack is taken off already.
+        # The search over boxes stores a bound that already has the slack subtracted.
         return margin if "boxes" in certificate.figures else margin - figure(certificate, "slack")

@@ -1,4 +1,5 @@
-"""Exact modular certificates: how far R moves similar people at most, against how far a linear C keeps its class.
+"""Exact modular certificates: the farthest R moves similar people, against the distance within which C, linear, keeps
+its class.
 
 d_max is what a producer can publish without randomness: any linear classifier whose distance to its decision boundary
 exceeds it treats all similar people alike. [docs/mathematics.md#exact-modular-certificates]
@@ -30,18 +31,18 @@ NAME = "exact-modular"
 
 @dataclass(frozen=True)
 class NoPlan:
-    """Nothing is chosen."""
+    """There is nothing to choose."""
 
 
 class ExactModular(Method[NoPlan]):
-    """How far R moves similar people at most, against how far a linear C keeps its class."""
+    """Compares the farthest R moves similar people with the distance within which a linear C keeps its class."""
 
     name = NAME
     title = "exact, modular"
     meaning = (
-        "A certificate without sampling, split between producer and consumer: the producer computes how far similar "
-        "people can be apart at most, the consumer how far its linear classifier keeps its answer. Always right, up to "
-        "a rounding error that is itself bounded."
+        "A certificate without sampling, split between producer and consumer: the producer computes how far apart "
+        "similar people can be, the consumer within what distance its linear classifier keeps its answer. Always "
+        "right, up to a rounding error that is itself bounded."
     )
 
     def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> NoPlan:  # noqa: ARG002
@@ -78,9 +79,9 @@ def certify_exact_modular(model: Model, z: Tensor, people: Sequence[int], simila
 
 
 def farthest(model: Model, z: Tensor, similar: SimilaritySet) -> list[tuple[Tensor, Tensor, float]]:
-    """R(z) of each person, how far it may be off, and a bound of how far R moves similar people.
+    """R(z) of each person, how far off it can be, and a bound on how far R moves similar people.
 
-    For one direction the bound is exact but for its slack.
+    For one direction the bound is exact up to its slack.
     """
     if similar.rank == 1:
         found = [_on_polyline(line) for line in model.tracer(z, similar.basis64, similar.radius)]
@@ -92,13 +93,13 @@ def farthest(model: Model, z: Tensor, similar: SimilaritySet) -> list[tuple[Tens
 
 
 def _on_polyline(line: Polyline) -> tuple[Tensor, Tensor, float]:
-    """|g(t) − g(0)| is convex on a piece, so it is largest at a knot; rounding and misplaced kinks go on top."""
+    """|g(t) − g(0)| is convex on a piece, so it is largest at a knot; the slack covers rounding and misplaced kinks."""
     most = line.moves.norm(dim=1).max() * (1 + 1e-12)
     return line.base, line.slack, (most + 2 * line.slack.norm()).item()
 
 
 def _on_ball(network: Reduced) -> tuple[Tensor, Tensor, float]:
-    """Each coordinate between two linear functions of t; the corner of the box that they leave."""
+    """Each coordinate lies between two linear functions of t; the farthest corner of the resulting box."""
     base = network(network.out.new_zeros(1, network.n))[0]
     ranges = [(block.low, block.high) for block in network.blocks]
     low = least_on_ball(lower_bounds(network.out, network.blocks, ranges), network.radius)

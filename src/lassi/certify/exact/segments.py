@@ -1,6 +1,7 @@
 """Exact joint certificates along one direction: the margins at all kinks of C∘R along the segment.
 
-Certified, or a counterexample, unless the least margin lies within the slack, a computed bound of all rounding errors.
+The outcome is certified or a counterexample, unless the least margin is within the slack, a computed bound on all
+rounding errors.
 """
 
 import math
@@ -26,7 +27,7 @@ def certify_segments(
 
     Args:
         people: their numbers.
-        limit: how far ``flip`` is searched for, at least ε; ε unless told.
+        limit: how far to search for ``flip``, at least ε; by default ε.
     """
     assert similar.rank == 1, "along one direction"
     reach = max(similar.radius, limit or similar.radius)
@@ -44,7 +45,7 @@ def _certificate(model: Model, person: int, similar: SimilaritySet, logits: Poly
     margins = logits.then(rows, logits.base.new_zeros(len(rows)))
     slack = margins.slack.max().item()
     if not (math.isfinite(slack) and margins.values.isfinite().all()):
-        return Certificate(person, NAME, Outcome.UNDECIDED, predicted, radius, flip=0.0)  # beyond float64
+        return Certificate(person, NAME, Outcome.UNDECIDED, predicted, radius, flip=0.0)  # overflow
     t, least = least_within(margins, radius)
     example = None
     if margins.base.min() <= slack:  # the person's own class is within rounding
@@ -64,7 +65,7 @@ def _certificate(model: Model, person: int, similar: SimilaritySet, logits: Poly
 
 
 def least_within(margins: Polyline, radius: float) -> tuple[float, float]:
-    """Where on [−radius, radius] the margin over some rival is least, and that margin."""
+    """The point of [−radius, radius] where the margin over any rival is least, and that margin."""
     inside = margins.t.abs() <= radius
     t = torch.cat([margins.t[inside], margins.t.new_tensor([-radius, radius])])
     least = (margins.at(t) + margins.base).amin(1)
@@ -73,9 +74,9 @@ def least_within(margins: Polyline, radius: float) -> tuple[float, float]:
 
 
 def first_below(margins: Polyline, slack: float) -> float | None:
-    """The least |t| at which a margin is down to the slack: up to there everybody gets the person's class.
+    """The least |t| at which a margin is down to the slack; everybody up to there gets the person's class.
 
-    None where that happens nowhere on the segment.
+    None if that does not happen on the segment.
     """
     values = margins.values - slack  # (P, K − 1)
     found = math.inf

@@ -33,8 +33,8 @@ radius r′ ≤ β R̂, β = 2, that holds ½ − Δ. The two balls meet, so |c 
 DISTANCE_ROUND_UP = 1 + 1e-9
 """Factor that makes a computed distance of displacements a bound on their exact distance.
 
-The root of a sum of k squares is off by at most the factor 1 + γ_{k+3}, so this suffices for any k ≤ 10⁶; what is lost
-by interpolation on a polyline, the walk adds. What the displacements themselves are off by is ``Walk.off``.
+The root of a sum of k squares is off by at most the factor 1 + γ_{k+3}, so this suffices for any k ≤ 10⁶; the walk adds
+what interpolation on a polyline loses. ``Walk.off`` bounds the error of the displacements themselves.
 [docs/mathematics.md#rounding]
 """
 
@@ -42,12 +42,12 @@ ENDS_OFF = 3
 """Multiples of ``Walk.off`` between a computed distance of centres and the true one.
 
 One for the samples at z and one for those at z′. The third allows ``off`` to be twice as large at z′ as at z, whose
-latent is shorter by at most ε‖A‖, less than the farthest draw is long. For several directions that is a proof. Along a
-polyline it assumes that z′ has not many more knots than z. [docs/mathematics.md#rounding]
+latent is shorter by at most ε‖A‖, less than the length of the farthest draw. For several directions that is a proof.
+Along a polyline it assumes that z′ does not have many more knots than z. [docs/mathematics.md#rounding]
 """
 
 NEGLIGIBLE = 1e-12
-"""Share of a squared median below which the loss by products does not matter.
+"""Share of a squared median below which the loss from products does not matter.
 
 The median, rounded up, then grows by at most the factor 1 + 10^−12 / 2, which ``DISTANCE_ROUND_UP`` covers.
 [docs/mathematics.md#rounding]
@@ -60,7 +60,7 @@ class Centre:
 
     Args:
         move: the centre as a displacement from R(z), ``(k,)``.
-        radius: the centre of every similar person lies within it; None where only the centre was asked for.
+        radius: every similar person's centre lies within it; None where only the centre was requested.
     """
 
     move: Tensor
@@ -71,7 +71,7 @@ class Centre:
 class Draws:
     """The noise on one person's coefficients.
 
-    The check and the quantile share their draws: both concern a centre chosen before, and no proof uses the check at x.
+    The check and the quantile share draws: both concern a centre already chosen, and no proof uses the check at x.
     [docs/mathematics.md#centre-smoothing]
     """
 
@@ -81,12 +81,12 @@ class Draws:
 
     @property
     def reach(self) -> float:
-        """The length of the longest."""
+        """The length of the longest draw."""
         return max(part.reach for part in {self.centre, self.check, self.quantile})
 
 
 def draw_noise(settings: CentreSmoothing, n: int, *, stream: Stream) -> Draws:
-    """The noise of one person, whose stream it is."""
+    """One person's noise, from their stream."""
     within = TAIL * settings.sigma if settings.quadrature else math.inf
     fresh = Noise(settings.samples, n, settings.sigma, stream.child("fresh"))
     centre = Noise(settings.samples0, n, settings.sigma, stream.child("centre"), within)
@@ -94,14 +94,14 @@ def draw_noise(settings: CentreSmoothing, n: int, *, stream: Stream) -> Draws:
 
 
 def smoothed_centre(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:
-    """The centre of one person and, for a radius ε, how far those of similar people are; None where it abstains.
+    """One person's centre and, for a radius ε, how far those of similar people can be; None where it abstains.
 
     It also abstains where numbers overflow.
     """
     if settings.centre == "median":
         found: Centre | None = _median(walk, draws, settings, radius)
     elif settings.quadrature:
-        assert isinstance(walk, PolylineWalk), "quadrature is along one direction"
+        assert isinstance(walk, PolylineWalk), "quadrature works along one direction"
         found = _computed(walk, draws, settings, radius)
     else:
         found = _ball(walk, draws, settings, radius)
@@ -147,9 +147,9 @@ def _chosen_ball(walk: Walk, noise: Noise, settings: CentreSmoothing) -> tuple[T
 
 
 def _least(walk: Walk, noise: Noise, half: int, candidates: Tensor, medians: Tensor) -> tuple[Tensor, float]:
-    """The candidate with the least median distance, and that distance from above.
+    """The candidate with the least median distance, and an upper bound on that distance.
 
-    Medians ``(m,)`` come from products. Where these may have lost too many digits, they are computed from differences.
+    The medians ``(m,)`` come from products. Where these may have lost too many digits, differences are used instead.
     """
     lost = lost_by_products(walk, medians, candidates)
     short = could_be_least(walk, medians, medians, candidates)
@@ -161,7 +161,7 @@ def _least(walk: Walk, noise: Noise, half: int, candidates: Tensor, medians: Ten
 
 
 def _radii(walk: Walk, noise: Noise, centres: Tensor, *ranks: int) -> Tensor:
-    """How large balls around centres ``(m, k)`` must be to hold so many of the samples, ``(ranks, m)``."""
+    """The radii at which balls around centres ``(m, k)`` hold the given numbers of samples, ``(ranks, m)``."""
     return ordered(lambda: (walk.distances(t, centres) for t in noise.blocks()), (len(centres), noise.count), *ranks)
 
 
@@ -176,7 +176,7 @@ def _computed(walk: PolylineWalk, draws: Draws, settings: CentreSmoothing, radiu
 
 
 def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre:
-    """The median of each coordinate; with a radius, the middle of the box that holds those of all similar people.
+    """The median of each coordinate; with a radius, the middle of the box that holds the medians of all similar people.
 
     [docs/mathematics.md#coordinate-wise-medians]
     """
@@ -189,12 +189,12 @@ def _median(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float |
 
 
 def _coordinates(walk: Walk, noise: Noise, *ranks: int) -> Tensor:
-    """The values of some ranks in each coordinate of the samples, ``(ranks, k)``."""
+    """The values with the given ranks in each coordinate of the samples, ``(ranks, k)``."""
     return ordered(
         lambda: (walk.moves(t).T.contiguous() for t in noise.blocks()), (len(walk.base), noise.count), *ranks
     )
 
 
 def _true_distance(computed: float, walk: Walk) -> float:
-    """A bound on a distance between representations, from the distance of the displacements as computed."""
+    """A bound on a distance between representations, from the computed distance between their displacements."""
     return computed * DISTANCE_ROUND_UP + ENDS_OFF * walk.off

@@ -1,6 +1,6 @@
-"""Randomised smoothing of a classifier around a representation, and of anything else that gives classes.
+"""Randomised smoothing of a classifier around a representation, and of any other source of classes.
 
-For a linear classifier the noise on r is drawn as what it does to the logits: Gaussian, with covariance σ² W Wᵀ. Only
+For a linear classifier the noise is drawn on the logits instead of r: Gaussian, with covariance σ² W Wᵀ. Only
 differences of logits matter, so for K classes K − 1 numbers are drawn instead of k. (Cohen et al., 2019.)
 """
 
@@ -21,18 +21,18 @@ from lassi.consumer.classifier import Classifier
 from lassi.consumer.protocol import Consumer
 
 CHUNK = 16_384  # draws at a time
-LARGEST = 40.0  # no normal number is farther from 0
+LARGEST = 40.0  # no standard normal draw is farther from 0
 
 Sampler = Callable[[int, Stream], Tensor]
 
 
 @dataclass(frozen=True)
 class SmoothedClass:
-    """A class and the radius within which the smoothed classifier keeps it; zero or less: it abstains.
+    """A class, and the radius within which the smoothed classifier keeps it; zero or less means it abstains.
 
     Args:
-        p_a: the lower bound of the class's probability.
-        alpha: how often the bound fails.
+        p_a: the lower bound on the class's probability.
+        alpha: the probability that the bound fails.
     """
 
     label: int
@@ -86,7 +86,7 @@ def _linear(model: Classifier, r: Tensor, sigma: float) -> Sampler:
 
 
 def sure_classes(logits: Tensor, off: Tensor) -> Tensor:
-    """Classes of logits ``(N, K)``, off by at most the largest of ``off``; where that may decide, K: nobody's."""
+    """Classes of logits ``(N, K)``, each off by at most max(``off``); K (no class) where that could change it."""
     best = logits.max(1)
     others = logits.scatter(1, best.indices[:, None], -torch.inf)
     is_sure = best.values - others.amax(1) > 2 * off.max()
@@ -96,11 +96,11 @@ def sure_classes(logits: Tensor, off: Tensor) -> Tensor:
 def smoothed_class(
     sample: Sampler, settings: ClassSmoothing, *, stream: Stream, needed: float | None = None
 ) -> SmoothedClass:
-    """The class of the smoothed classifier, with the bound of its probability by fresh draws.
+    """The class of the smoothed classifier, with a bound on its probability from fresh draws.
 
     Args:
-        needed: the radius that is asked for. Where the draws that choose the class show that it is out of reach, as few
-            again bound the probability; how many do is settled before they are drawn, so the bound holds.
+        needed: the required radius. If the draws that choose the class show that it is out of reach, only as many again
+            are used to bound the probability; their number is fixed before they are drawn, so the bound holds.
     """
     chosen = sample(settings.samples0, stream.child("choose"))
     label = int(chosen.argmax())
@@ -113,17 +113,17 @@ def smoothed_class(
 
 
 def predicted_class(sample: Sampler, count: int, alpha: float, *, stream: Stream) -> int | None:
-    """The class of the smoothed classifier, wrong with probability at most alpha; None: it abstains."""
+    """The class of the smoothed classifier, wrong with probability at most alpha; None where it abstains."""
     counts = sample(count, stream)
     first, second = counts.topk(2).values.tolist()
-    second += count - int(counts.sum())  # what is nobody's may be the other's
+    second += count - int(counts.sum())  # draws without a class may belong to the runner-up
     if first <= second or binomtest(first, first + second, 0.5).pvalue > alpha:
         return None
     return int(counts.argmax())
 
 
 def linear_two_classes(model: Consumer, r: Tensor) -> SmoothedClass | None:
-    """For a linear classifier of two classes nothing is estimated: its smoothed radius is its distance to the plane."""
+    """For a linear classifier with two classes, nothing is estimated: the radius is the distance to the plane."""
     if not (isinstance(model, Classifier) and model.is_linear and model.num_classes == 2):
         return None
     margin, label = exact_radius(model, r)
@@ -131,12 +131,12 @@ def linear_two_classes(model: Consumer, r: Tensor) -> SmoothedClass | None:
 
 
 def exact_radius(model: Classifier, r: Tensor, off: Tensor | None = None) -> tuple[float, int]:
-    """The distance of r to where a linear classifier changes its class, from below, and the class.
+    """A lower bound on the distance from r to where a linear classifier changes its class, and the class.
 
-    Zero where rounding may hide which class it is.
+    Zero where rounding could change the class.
 
     Args:
-        off: how far each number of r may be from the true one, ``(k,)``.
+        off: how far each number of r can be from the true one, ``(k,)``.
     """
     weight, bias, r = model.linears[0].weight.double(), model.linears[0].bias.double(), r.double()
     label = int((weight @ r + bias).argmax())

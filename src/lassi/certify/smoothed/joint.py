@@ -1,7 +1,7 @@
-"""Smoothed joint certificates: the model smoothed over the coefficients, class by class, and any classifier of images.
+"""Smoothed joint certificates: for the model smoothed over the coefficients, and for any image classifier.
 
 The smoothed model answers argmax_c P(C(g_z(t)) = c), t ~ N(0, σ²). It gives everybody similar the same class if
-σΦ⁻¹(p_A) > ε; that fails with probability at most α over the draws, for all similar people at once.
+σΦ⁻¹(p_A) > ε; this fails with probability at most α over the draws, for all similar people at once.
 [docs/mathematics.md#joint-smoothing]
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NAME = "smoothed-joint"
 PURPOSE = "certify/joint"  # of the draws
 CHUNK = 4096  # samples at a time
-OUTER = 5.5  # σ; the few draws beyond go through the whole network
+OUTER = 5.5  # σ; the few draws beyond it go through the whole network
 
 Classes = Callable[[Tensor], Tensor]
 
@@ -52,9 +52,9 @@ class SmoothedJoint(SmoothedMethod[JointPlan]):
     name = NAME
     title = "smoothed, joint"
     meaning = (
-        "A certificate of representation and classifier together, smoothed over the sensitive attributes themselves. "
+        "A certificate for representation and classifier together, smoothed over the sensitive attributes themselves. "
         "It usually proves more than the modular one, but producer and consumer can no longer certify separately. It "
-        "is sampled, so it can be wrong, but only with the small probability stated."
+        "relies on samples, so it can be wrong, but only with the small probability stated."
     )
 
     def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> JointPlan:  # noqa: ARG002
@@ -87,7 +87,7 @@ def certify_joint(
 def predict_joint(
     model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, settings: ClassSmoothing, *, stream: Stream
 ) -> list[int | None]:
-    """The classes of the smoothed model; None where it abstains."""
+    """The classes predicted by the smoothed model; None where it abstains."""
     refuse_own_directions(similar)
     samplers = _samplers(model, z, similar, settings.sigma)
     return [
@@ -98,7 +98,7 @@ def predict_joint(
 
 @dataclass(frozen=True, eq=False)
 class BlackBox:
-    """Any classifier F of images, seen through the decoder: t ↦ F(D(z + A t)).
+    """Any image classifier F, seen through the decoder: t ↦ F(D(z + A t)).
 
     Args:
         classify: images ``(B, C, H, W)`` to classes ``(B,)``.
@@ -114,14 +114,14 @@ class BlackBox:
 
     @torch.no_grad()
     def classes_at(self, similar: SimilaritySet, z: Tensor, t: Tensor) -> Tensor:
-        """The classes of the people similar to one ``(q,)`` at t ``(N, n)``."""
+        """The classes of people similar to one person ``(q,)``, at t ``(N, n)``."""
         return self.classify(self.decode(similar.move_along(z[None], t.to(z))[0]))
 
 
 def certify_black_box(
     box: BlackBox, z: Tensor, people: Sequence[int], similar: SimilaritySet, settings: ClassSmoothing, *, seed: int
 ) -> list[Certificate]:
-    """The same for any classifier of images, without retraining it."""
+    """The same for any image classifier, without retraining it."""
     refuse_own_directions(similar)
     settings.refuse_infeasible(similar.radius)
     found = []
@@ -152,7 +152,7 @@ def _samplers(model: Model, z: Tensor, similar: SimilaritySet, sigma: float) -> 
     """For each person, draws of the class at t ~ N(0, σ²)."""
     ways: list[Classes]
     if not isinstance(model.classifier, Classifier):
-        # Along all directions: what a jump of such a classifier makes of one that is dropped has no bound.
+        # Along all directions: such a classifier can jump, so the effect of a dropped direction has no bound.
         along = along_in_tiles(model.folded_representation, z.double(), similar.directions.double())
         ways = [partial(_by_any, model, along.of(i)) for i in range(len(z))]
         return [_counted(way, similar.num_directions, sigma, model.num_classes) for way in ways]
@@ -177,7 +177,7 @@ def _by_shells(shells: Shells, dropped: Tensor, t: Tensor) -> Tensor:
 
 
 def _on_line(line: Polyline, dropped: Tensor, whole: Along, reach: float, t: Tensor) -> Tensor:
-    """Classes at coefficients ``(N, 1)``: within the reach on the polyline, at the few beyond by the whole network."""
+    """Classes at coefficients ``(N, 1)``: from the polyline within the reach, from the whole network beyond it."""
     beyond = t[:, 0].abs() > reach
     logits = line.base + line.at(t[:, 0].clamp(-reach, reach))
     if beyond.any():
@@ -186,7 +186,7 @@ def _on_line(line: Polyline, dropped: Tensor, whole: Along, reach: float, t: Ten
 
 
 def _counted(classes: Classes, n: int, sigma: float, num_classes: int, chunk: int = CHUNK) -> Sampler:
-    """Draws of t ~ N(0, σ²) and counts of the classes there, so many at a time; the draws do not depend on how many."""
+    """Draws t ~ N(0, σ²) and counts the classes there, chunk by chunk; the draws do not depend on the chunk size."""
 
     def sample(count: int, stream: Stream) -> Tensor:
         generator = stream.numpy()
@@ -195,7 +195,7 @@ def _counted(classes: Classes, n: int, sigma: float, num_classes: int, chunk: in
             t = sigma * torch.from_numpy(generator.standard_normal((len(drawn), n)))
             for part in chunks(len(t), chunk):
                 found = torch.bincount(classes(t[part.start : part.stop]), minlength=num_classes)
-                totals += found[:num_classes]  # what is counted beyond is nobody's
+                totals += found[:num_classes]  # the rest have no certain class
         return totals
 
     return sample

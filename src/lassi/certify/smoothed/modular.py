@@ -1,8 +1,8 @@
 """Smoothed modular certificates: the producer certifies that similar people are mapped close together, the consumer
-that nearby representations get one class. [Paper, Alg. 1; docs/mathematics.md#centre-smoothing]
+that nearby representations get the same class. [Paper, Alg. 1; docs/mathematics.md#centre-smoothing]
 
-With d_cs how far the smoothed representations of similar people can be from this person's, and d_rs how far the
-smoothed classifier keeps its class around it, everybody similar gets the same class if d_cs < d_rs. That fails with
+Let d_cs bound how far the smoothed representations of similar people can be from this person's, and let the smoothed
+classifier keep its class within d_rs of it. Then everybody similar gets the same class if d_cs < d_rs. This fails with
 probability at most α₂ + α_rs over the draws made here, for all similar people at once.
 """
 
@@ -55,10 +55,10 @@ class SmoothedModular(SmoothedMethod[ModularPlan]):
     name = NAME
     title = "smoothed, modular"
     meaning = (
-        "The paper's own certificate, of a smoothed model that answers by the majority over small random changes. The "
-        "producer bounds how far similar people can be apart (d_cs), the consumer how far apart they may be without "
-        "getting a different answer (d_rs); each certifies separately. It is sampled, so it can be wrong, but only "
-        "with the small probability stated."
+        "The paper's own certificate, for a smoothed model that answers by majority vote over small random changes. "
+        "The producer bounds how far apart similar people can be (d_cs), the consumer how far apart they may be "
+        "without getting a different answer (d_rs); each certifies separately. It relies on samples, so it can be "
+        "wrong, but only with the small probability stated."
     )
     checks_end_points = True
 
@@ -77,7 +77,7 @@ class SmoothedModular(SmoothedMethod[ModularPlan]):
         return consumed(subject.model, parts, people.numbers, subject.similar, plan, seed=subject.seed)
 
     def _produced(self, subject: Subject, people: People, plan: ModularPlan) -> list[Produced | None]:
-        """The producer's parts: those known before, and the others, which are known from now on."""
+        """The producer's parts: those already known, and the others, which are then remembered."""
         refuse_own_directions(subject.similar)
         plan.centres.refuse_infeasible(subject.similar.radius, subject.model.representation.widths[-1])
         known, model, similar = subject.known, subject.model, subject.similar
@@ -107,7 +107,7 @@ class SmoothedModular(SmoothedMethod[ModularPlan]):
 def certify_modular(
     model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, plan: ModularPlan, *, seed: int
 ) -> list[Certificate]:
-    """Certificates of people ``(B, q)``, by their numbers; a person's draws depend on seed and number alone."""
+    """Certificates of people ``(B, q)``, by their numbers; a person's draws depend only on seed and number."""
     return SmoothedModular().certify(Subject(model, similar, seed), People(z, people), plan)
 
 
@@ -120,7 +120,7 @@ def consumed(
     *,
     seed: int,
 ) -> list[Certificate]:
-    """The certificates of people, from what the producer certified of them."""
+    """The certificates of people, from the producer's parts."""
     found = []
     for person, part in zip(people, parts, strict=True):
         stream = Stream(seed, PURPOSE).at(person)
@@ -161,7 +161,7 @@ def _figures(
 def predict_modular(
     model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, plan: ModularPlan, *, stream: Stream
 ) -> list[int | None]:
-    """The classes of the smoothed model, the one that is certified; None where it abstains."""
+    """The classes predicted by the smoothed model that is certified; None where it abstains."""
     refuse_own_directions(similar)
     streams = [stream.at(person) for person in people]
     draws = [draw_noise(plan.centres, similar.rank, stream=own) for own in streams]

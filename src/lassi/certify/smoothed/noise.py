@@ -1,4 +1,4 @@
-"""Gaussian noise on a person's coefficients, by the name of its stream: as many draws as one likes, and none kept."""
+"""Gaussian noise on a person's coefficients, regenerated from its stream instead of being stored."""
 
 import math
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from lassi.certify.smoothed.order import BLOCK
 
 @dataclass(frozen=True)
 class Noise:
-    """Draws of N(0, σ²), ``(count, n)``: made block by block, the same each time.
+    """Draws of N(0, σ²), ``(count, n)``: generated block by block, the same each time.
 
     Args:
-        within: what is farther from 0 is put there.
+        within: values farther from 0 are clipped to it.
     """
 
     count: int
@@ -28,21 +28,21 @@ class Noise:
     within: float = math.inf
 
     def first(self, count: int) -> "Noise":
-        """So many of them, from the first on."""
+        """The first ``count`` draws."""
         return replace(self, count=count)
 
     def blocks(self) -> Iterator[Tensor]:
-        """One after the other, ``(at most BLOCK, n)``."""
+        """The draws in order, in blocks ``(at most BLOCK, n)``."""
         return iter([self.whole]) if self.count <= BLOCK else self._made()
 
     @cached_property
     def whole(self) -> Tensor:
-        """All at once, and kept, for few."""
+        """All draws at once, kept in memory; for small counts."""
         return torch.cat(list(self._made()))
 
     @property
     def reach(self) -> float:
-        """The length of the longest."""
+        """The length of the longest draw."""
         return max(block.norm(dim=1).max().item() for block in self.blocks())
 
     def _made(self) -> Iterator[Tensor]:

@@ -1,8 +1,8 @@
-"""Order statistics of values that come block by block and are never all there, so that memory does not grow with them.
+"""Order statistics of values that arrive block by block and are never all in memory at once.
 
-As the values come in no particular order, the one of a rank is soon known to lie in a narrow window. Those inside are
-kept, those below are counted. What is found is the order statistic itself: where in the end it is not in the window, it
-is looked for once more on the side on which it must be.
+As the values arrive in no particular order, the value with a given rank is soon known to lie in a narrow window. Values
+inside it are kept, those below it are counted. The result is the exact order statistic: if it turns out to be outside
+the window, a second pass searches the side where it must be.
 """
 
 import math
@@ -13,9 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-BLOCK = 16_384  # values of a row that are looked at in one go
-KEPT = 8_192  # different values of a row that are kept from block to block, at most
-SPREAD = 6  # standard deviations on either side, by which a rank is searched for
+BLOCK = 16_384  # values of a row processed at once
+KEPT = 8_192  # at most this many distinct values of a row are kept from block to block
+SPREAD = 6  # standard deviations to search on either side of a rank
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -23,7 +23,7 @@ Blocks = Callable[[], Iterable[Tensor]]
 
 
 def ordered(blocks: Blocks, shape: tuple[int, int], *ranks: int) -> Tensor:
-    """The values of some ranks, counted from 1, in each of m rows of N values: ``(ranks, m)``; never interpolated.
+    """The values with the given ranks, counted from 1, in each of m rows of N values: ``(ranks, m)``, uninterpolated.
 
     Args:
         blocks: the same values each time it is called, as blocks ``(m, at most BLOCK)`` in any order.
@@ -48,13 +48,13 @@ def ordered(blocks: Blocks, shape: tuple[int, int], *ranks: int) -> Tensor:
 
 
 class Window:
-    """Looks for the value of a rank among so many, or so many strictly between two limits, and keeps few of them."""
+    """Finds the value with a given rank among ``total`` values, or those strictly between limits, keeping only few."""
 
     def __init__(self, rank: int, total: int, low: float | None = None, high: float | None = None) -> None:
         self._rank, self._total, self._low, self._high = rank, total, low, high
-        self._first, self._last = -math.inf, math.inf  # what is kept is from the one to the other
+        self._first, self._last = -math.inf, math.inf  # the range of what is kept
         self._seen = self._below = 0
-        self._values: Values = np.empty(0)  # that are kept: different ones, rising, and how often each came
+        self._values: Values = np.empty(0)  # those kept: distinct, increasing; with the count of each
         self._counts: Counts = np.empty(0, np.int64)
 
     def add(self, values: Values) -> None:
@@ -69,19 +69,19 @@ class Window:
 
     @property
     def holds(self) -> bool:
-        """Whether the value is among those kept, once all were added."""
+        """Whether the value is among those kept, once all have been added."""
         return self._below < self._rank <= self._up_to_last
 
     @property
     def value(self) -> float:
         """The value; NaN where it is not among those kept."""
         if self._seen != self._total:
-            raise ValueError(f"{self._total:,} numbers were to be ordered, and {self._seen:,} were seen.")
+            raise ValueError(f"{self._total:,} numbers were expected, but {self._seen:,} were seen.")
         place = np.searchsorted(self._counts.cumsum(), self._rank - self._below)
         return float(self._values[place]) if self.holds else math.nan
 
     def elsewhere(self) -> "Window":
-        """One for the side on which the value is, where this one does not hold it."""
+        """A window on the side where the value is, if this one does not hold it."""
         if self._rank <= self._below:
             return Window(self._rank, self._below, self._low, self._first)
         return Window(self._rank - self._up_to_last, self._total - self._up_to_last, self._last, self._high)
@@ -97,7 +97,7 @@ class Window:
         self._counts = np.bincount(place, weights=counts, minlength=len(self._values)).astype(np.int64)
 
     def _narrow(self) -> None:
-        """Keep what may still be the value, as far as those seen tell: among them its rank is hypergeometric."""
+        """Keep what may still be the value: its rank among the values seen so far is hypergeometric."""
         share, part = self._rank / self._total, self._seen / self._total
         spread = SPREAD * (math.sqrt(self._seen * share * (1 - share) * max(0.0, 1 - part)) + 1)
         rank = self._rank * part - self._below

@@ -1,4 +1,4 @@
-"""The producer's part of a smoothed modular certificate: how far the smoothed representations of similar people are."""
+"""The producer's part of a smoothed modular certificate: how far away similar people's representations can be."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,20 +20,21 @@ PURPOSE = "certify/modular"  # of the draws
 
 @dataclass(frozen=True, eq=False)
 class Produced:
-    """What the producer certifies of a person: a smoothed representation ``(k,)``, and how far those similar are."""
+    """What the producer certifies about a person: a smoothed representation ``(k,)``, and a radius around it that
+    contains those of all similar people."""
 
     r: Tensor
     radius: float
 
 
 class Producers:
-    """What the producer certified of some people, by their numbers; None where the centre abstains.
+    """What the producer certified about people, by their numbers; None where the centre abstains.
 
-    In one block of memory that is allocated beforehand: a small block for each person, kept while large ones come and
-    go next to it, would keep the allocator from ever reusing these.
+    It uses one block of memory, allocated in advance: a small block per person, kept while large ones come and go,
+    would prevent the allocator from ever reusing those.
 
     Args:
-        people: everybody who may be asked for.
+        people: everybody who may be requested.
         dim: k.
     """
 
@@ -70,7 +71,7 @@ def produced(
         if centre is None:
             found.append(None)
             continue
-        assert centre.radius is not None, "a radius was asked for"
+        assert centre.radius is not None, "a radius was requested"
         found.append(Produced(walk.base + centre.move.double(), centre.radius))
     return found
 
@@ -78,7 +79,7 @@ def produced(
 def walks(
     model: Model, z: Tensor, similar: SimilaritySet, draws: Sequence[Draws], centres: CentreSmoothing
 ) -> list[Walk]:
-    """Each person's way through representation space, as far as their draws go."""
+    """Each person's walk through representation space, as far as their draws go."""
     dropped = model.reducer.errors.carried(similar.dropped).norm().item() if similar.dropped else 0.0
     if similar.rank == 1:
         reach = [TAIL * centres.sigma if centres.quadrature else drawn.reach * (1 + 1e-9) for drawn in draws]
@@ -93,14 +94,14 @@ def walks(
 def refuse_quadrature_along_several(centres: CentreSmoothing, directions: int) -> None:
     if centres.quadrature and directions > 1:
         raise UserError(
-            f"Quadrature works along one direction, and there are {directions}.", hint="Set certify.quadrature = false."
+            f"Quadrature works along one direction, but there are {directions}.", hint="Set certify.quadrature = false."
         )
 
 
 def refuse_own_directions(similar: SimilaritySet) -> None:
-    """A smoothed certificate compares the noise at z with that at z′, which must have the same law."""
+    """Refuse per-person directions: the noise at z and at z′ must have the same law for smoothed certificates."""
     if not similar.is_shared:
         raise UserError(
-            "Everybody has directions of their own, for which smoothed certificates are void.",
+            "Smoothed certificates need shared directions, but each person has their own.",
             hint="Choose exact-joint or exact-modular.",
         )

@@ -1,6 +1,6 @@
-"""Gaussian masses of balls along a polyline, computed: no sample, no sampling error. For one direction.
+"""Gaussian masses of balls along a polyline, computed without sampling and its error. For one direction.
 
-On a piece |g(t) − c|² is a quadratic in t, so where it is at most r² is an interval, whose mass is a difference of Φ.
+On a piece |g(t) − c|² is quadratic in t, so it is at most r² on an interval, whose mass is a difference of Φ.
 [docs/mathematics.md#quadrature]
 """
 
@@ -11,28 +11,28 @@ from lassi.certify.along.rounding import UNIT, gamma_of_product
 from lassi.certify.smoothed.walk import PolylineWalk, could_be_least
 
 CLOSE = 1 + 1e-10  # bisection ends where a radius is known to this factor; the larger radius, which holds, is returned
-MOST_STEPS = 200  # of bisection, where the radius is 0
+MOST_STEPS = 200  # of bisection; needed where the radius is 0
 EPSILON = torch.finfo(torch.float64).eps  # 2u
 
 HALF_ROOM = 1e-11
-"""What Δ is in place of 0, so that the half mass may be compared as computed when the model is run at z′.
+"""The value of Δ used instead of 0, so that the model at z′ may compare the half mass as computed.
 
-There a ball that is computed to hold ½ holds at least ½ − 10^−11, which by p(10^−11) at z is enough for the two balls
-to meet. [docs/mathematics.md#quadrature]
+There, a ball computed to hold ½ holds at least ½ − 10^−11, which by p(10^−11) at z is enough for the two balls to
+meet. [docs/mathematics.md#quadrature]
 """
 
 
 def lost_in_mass(pieces: int) -> float:
-    """By how much a computed sum of differences of Φ over P pieces may exceed the exact one.
+    """By how much a computed sum of differences of Φ over P pieces can exceed the exact one.
 
-    Φ in [0, 1] is off by at most 2u at each end of a piece and the sum by γ_P, altogether 5 P u.
+    Φ in [0, 1] is off by at most 2u at each end of a piece, and the sum by γ_P: 5 P u altogether.
     [docs/mathematics.md#quadrature]
     """
     return max(1e-12, 5 * pieces * UNIT)
 
 
 def lost_in_squares(dim: int) -> float:
-    """Share of the largest square on a piece by which the quadratic |g − c|² in k dimensions may be too small.
+    """Share of the largest square on a piece by which the quadratic |g − c|² in k dimensions can be too small.
 
     The roots are computed with a few roundings of half²/lengths + start, and half² ≤ start · lengths by
     Cauchy–Schwarz, so what they lose is a few u of the largest square. The squares themselves lose γ_{k+3} each.
@@ -42,20 +42,20 @@ def lost_in_squares(dim: int) -> float:
 
 
 POINT = EPSILON
-"""A piece is a point where |u − v|² is at most this share of the largest square |u − c|², |v − c|².
+"""A piece counts as a point where |u − v|² is at most this share of the largest square |u − c|², |v − c|².
 
 On a longer piece the rounding error δ ≈ u · most of half changes half²/lengths by δ²/lengths ≤ u · most, which
 ``lost_in_squares`` covers; on a shorter one half is noise. [docs/mathematics.md#quadrature]
 """
 
 BEYOND_ALL = 1 + 1e-6
-"""A ball of this many times the largest distance of a knot holds the whole polyline, also after ``lost_in_squares``."""
+"""A ball of this many times the largest knot distance holds the whole polyline, even after ``lost_in_squares``."""
 
 
 class Masses:
-    """Gaussian masses of balls around some centres, from below.
+    """Lower bounds on the Gaussian masses of balls around several centres.
 
-    Every ball is made smaller by what the squares of distances may have lost; see ``lost_in_squares``.
+    Every ball is shrunk by what the squared distances may have lost; see ``lost_in_squares``.
 
     Args:
         squares: squared distances of the knots to the centres, ``(m, P)``.
@@ -77,12 +77,12 @@ class Masses:
         self.largest = squares.amax(1).sqrt() * BEYOND_ALL
 
     def keep(self, rows: Tensor) -> None:
-        """Forget all centres but some."""
+        """Keep only some of the centres."""
         for name in ("_start", "_half", "_most", "_is_point", "_lengths", "largest"):
             setattr(self, name, getattr(self, name)[rows])
 
     def __call__(self, radii: Tensor) -> Tensor:
-        """The mass of {t : |g(t) − c_i| ≤ r_i}, what lies beyond the polyline left out; ``(m,)``."""
+        """The mass of {t : |g(t) − c_i| ≤ r_i}, ignoring everything beyond the polyline; ``(m,)``."""
         squares = radii.square()[:, None]
         under_root = self._half.square() - self._lengths * (self._start - squares)
         root = under_root.clamp(min=0).sqrt_()
@@ -98,7 +98,7 @@ class Masses:
 
 
 def mass_radius(walk: PolylineWalk, centre: Tensor, sigma: float, mass: float) -> float:
-    """A radius that holds the mass, hardly more than the least one, rounded up; infinite where none does."""
+    """A radius that holds the mass, barely above the least one, rounded up; infinite where none does."""
     holds = Masses(walk, walk.squares_at_knots(centre[None]), sigma)
     low, high = torch.zeros_like(holds.largest), holds.largest
     needed = mass + lost_in_mass(len(walk.line.t))
@@ -112,16 +112,16 @@ def mass_radius(walk: PolylineWalk, centre: Tensor, sigma: float, mass: float) -
 
 
 def half_mass_centre(walk: PolylineWalk, candidates: Tensor, sigma: float) -> int:
-    """Which of the candidates ``(m, k)`` needs the least radius to hold half of the mass."""
+    """The row of the candidate in ``(m, k)`` that needs the least radius to hold half of the mass."""
     best = _nearly_best(walk, candidates, sigma)
     own = [mass_radius(walk, candidates[row], sigma, 0.5) for row in best] if len(best) > 1 else [0.0]
     return best[own.index(min(own))]
 
 
 def _nearly_best(walk: PolylineWalk, candidates: Tensor, sigma: float) -> list[int]:
-    """The candidates that may need the least radius, but for what products lose.
+    """The candidates that may need the least radius, allowing for what products lose.
 
-    By bisection for all at once; a candidate that can no longer be the best is left out.
+    By bisection for all at once; a candidate that can no longer be the best is dropped.
     """
     holds = Masses(walk, walk.squares_at_knots(candidates), sigma)
     rows = torch.arange(len(candidates))

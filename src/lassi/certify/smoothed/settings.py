@@ -1,4 +1,4 @@
-"""What a smoothed certificate is asked to be: noise, samples, and how often it may fail."""
+"""Settings of smoothed certificates: noise, samples, and failure probability."""
 
 from dataclasses import dataclass
 
@@ -14,18 +14,18 @@ from lassi.certify.smoothed.statistics import (
 )
 
 CENTRES = ("ball", "median")
-TAIL = 5.0  # σ; where quadrature cuts the noise off
+TAIL = 5.0  # σ; where quadrature truncates the noise
 
 
 @dataclass(frozen=True)
 class CentreSmoothing:
-    """Centre smoothing of R along S(x); the defaults are the paper's, but for the bound on the quantile.
+    """Centre smoothing of R along S(x); the defaults are the paper's, except for the bound on the quantile.
 
     Args:
-        sigma: σ_cs, in multiples of a direction, as the radius is.
+        sigma: σ_cs, in multiples of a direction, like the radius.
         samples: N, for the quantile.
         samples0: N₀, for the centre and again for its check.
-        candidates: how many of the first samples may become the centre; None: all.
+        candidates: how many of the first samples may become the centre; None means all.
         delta: Δ.
         alpha: α_cs, half for the check, half for the quantile.
         quantile: ``binomial``, or ``hoeffding`` as in the paper, for the quantile and the check.
@@ -50,13 +50,16 @@ class CentreSmoothing:
         if self.centre not in CENTRES:
             raise UserError(f"There is no centre '{self.centre}'.", hint=f"Choose {' or '.join(CENTRES)}.")
         if not 0 < self.delta < 0.5:
-            raise UserError(f"Δ is {self.delta}.", hint="Choose one between 0 and ½.")
+            raise UserError(f"Δ is {self.delta}.", hint="Choose a value between 0 and ½.")
         if self.candidates is not None and not 1 <= self.candidates <= self.samples0:
             raise UserError(
-                f"{self.candidates} of {self.samples0} samples are to be candidates.", hint="Choose from 1 to all."
+                f"There cannot be {self.candidates} candidates among {self.samples0} samples.",
+                hint=f"Choose from 1 to {self.samples0}.",
             )
         if self.quadrature and self.centre == "median":
-            raise UserError("Quadrature is there for the centre 'ball' alone.", hint="Choose one of the two.")
+            raise UserError(
+                "Quadrature works only with centre 'ball', not 'median'.", hint="Change quadrature or the centre."
+            )
 
     @property
     def num_candidates(self) -> int:
@@ -64,18 +67,18 @@ class CentreSmoothing:
 
     @property
     def alpha_at_x(self) -> float:
-        """What is spent at x: by the quantile's bound; nothing where it is computed."""
+        """The failure probability spent at x, by the quantile's bound; 0 where the masses are computed."""
         return 0.0 if self.quadrature else self.alpha / 2
 
     @property
     def alpha_elsewhere(self) -> float:
-        """How often the sampled model at one similar person may have another centre than those covered."""
+        """How often the sampled model at one similar person may have a centre outside those covered."""
         missed = (0.5 - self.tolerance) ** self.num_candidates if self.centre == "ball" else 0.0
         return missed if self.quadrature else self.alpha / 2 + missed
 
     @property
     def tolerance(self) -> float:
-        """Δ as it is used."""
+        """The Δ in effect."""
         return 0.0 if self.quadrature else self.delta
 
     def needed_in_ball(self) -> int:
@@ -83,37 +86,37 @@ class CentreSmoothing:
         needed = check_index(self.samples0, self.alpha / 2, self.delta, self.quantile)
         if needed is None:
             raise UserError(
-                f"With {self.samples0:,} samples the centre's check cannot pass at α = {self.alpha / 2:g}.",
-                hint=f"Take at least {self._least_samples0():,}; near that number many people abstain.",
+                f"With {self.samples0:,} samples the centre check cannot pass at α = {self.alpha / 2:g}.",
+                hint=f"Use at least {self._least_samples0():,}; near that number many people abstain.",
             )
         return needed
 
     def order(self, radius: float) -> int:
-        """Which of the ordered distances bounds the quantile, counted from 1."""
+        """The rank, counted from 1, of the distance that bounds the quantile."""
         p = level(self.delta, radius, self.sigma)
         index = quantile_index(self.samples, p, self.alpha / 2, self.quantile)
         if index is None:
             raise UserError(
                 f"{self.samples:,} samples cannot bound the {p:.4%} quantile at α = {self.alpha / 2:g} (ε/σ = "
                 f"{radius / self.sigma:.3g}).",
-                hint=f"Take at least {self._least_samples(p)}, or more noise.",
+                hint=f"Use at least {self._least_samples(p)}, or more noise.",
             )
         return index
 
     def median_orders(self, radius: float, dim: int) -> tuple[int, int]:
-        """Which of the ordered values of each coordinate bound its median everywhere, counted from 1: low and high."""
+        """The two ranks, counted from 1, whose values in each coordinate bound its median everywhere: low and high."""
         tolerance = median_tolerance(self.samples0, self.alpha / 2 / (2 * dim))
         p = level(tolerance, radius, self.sigma)
         high = quantile_index(self.samples, p, self.alpha / 2 / (2 * dim), "binomial")
         if high is None:
             raise UserError(
                 f"{self.samples:,} samples cannot bound the {p:.4%} quantile of each of {dim} coordinates.",
-                hint="Take more samples, or more noise.",
+                hint="Use more samples, or more noise.",
             )
         return self.samples + 1 - high, high
 
     def refuse_infeasible(self, radius: float, dim: int) -> None:
-        """Refuse, before any sampling, what cannot end in a certificate."""
+        """Refuse, before any sampling, settings that cannot yield a certificate."""
         if self.quadrature:
             return
         if self.centre == "median":
@@ -123,7 +126,7 @@ class CentreSmoothing:
             self.order(radius)
 
     def expected_abstention(self, candidates: int = 1) -> float:
-        """About this share of people abstains for no other reason than N₀; with all candidates, at most."""
+        """Roughly the share of people who abstain merely because of N₀; an upper bound if all candidates are given."""
         if self.quadrature or self.centre == "median":
             return 0.0
         return abstention_bound(self.samples0, candidates, self.alpha / 2, self.delta, self.quantile)
@@ -131,7 +134,7 @@ class CentreSmoothing:
     def _least_samples0(self) -> int:
         fits = (n for n in range(2, 10**7) if check_index(n, self.alpha / 2, self.delta, self.quantile) is not None)
         first = next(fits)
-        # By the binomial law feasibility comes and goes at first; from where it stays is what is needed.
+        # By the binomial law feasibility comes and goes at first; the number needed is where it settles.
         if self.quantile == "binomial":
             while any(
                 check_index(n, self.alpha / 2, self.delta, self.quantile) is None for n in range(first, first + 50)
@@ -177,14 +180,14 @@ class ClassSmoothing:
         if self.samples < least:
             raise UserError(
                 f"{self.samples:,} samples cannot certify the radius {radius:g} with noise {self.sigma:g}.",
-                hint=f"Take at least {least:,}, or more noise.",
+                hint=f"Use at least {least:,}, or more noise.",
             )
 
 
 def _refuse_impossible_noise(sigma: float, alpha: float, *samples: int) -> None:
     if not 0 < sigma < float("inf"):
-        raise UserError(f"The noise is {sigma}.", hint="Choose one above 0.")
+        raise UserError(f"The noise is {sigma}.", hint="Choose a value above 0.")
     if not 0 < alpha < 1:
-        raise UserError(f"The failure probability is {alpha}.", hint="Choose one between 0 and 1.")
+        raise UserError(f"The failure probability is {alpha}.", hint="Choose a value between 0 and 1.")
     if min(samples) < 2:
-        raise UserError(f"{min(samples)} samples are asked for.", hint="Choose at least 2.")
+        raise UserError(f"The number of samples is {min(samples)}.", hint="Choose at least 2.")

@@ -1,4 +1,4 @@
-"""The statistics behind smoothed certificates. Everything is rounded to the safe side; nothing here knows of networks.
+"""The statistics behind smoothed certificates, independent of networks. Everything is rounded to the safe side.
 
 Notation: ε the radius, σ the noise, Δ the tolerance of the centre, p(Δ) = Φ(Φ⁻¹(½ + Δ) + ε/σ).
 """
@@ -14,16 +14,16 @@ from scipy.stats import beta, binom, norm
 from lassi.base.errors import UserError
 
 QUANTILES = ("binomial", "hoeffding")
-ROUND_UP = 1 + 1e-13  # of what Φ and its inverse may be off by
+ROUND_UP = 1 + 1e-13  # covers the error of Φ and its inverse
 
 
 def lower_bound(successes: int, trials: int, alpha: float) -> float:
-    """The Clopper–Pearson lower bound of a probability, which fails with probability at most alpha."""
+    """The Clopper–Pearson lower bound on a probability, which fails with probability at most alpha."""
     return 0.0 if successes == 0 else float(beta.ppf(alpha, successes, trials - successes + 1))
 
 
 def upper_bound(successes: int, trials: int, alpha: float) -> float:
-    """The Clopper–Pearson upper bound of a probability, which fails with probability at most alpha."""
+    """The Clopper–Pearson upper bound on a probability, which fails with probability at most alpha."""
     return 1.0 if successes == trials else float(beta.ppf(1 - alpha, successes + 1, trials - successes))
 
 
@@ -34,25 +34,25 @@ def level(delta: float, radius: float, sigma: float) -> float:
 
 @cache
 def quantile_index(samples: int, p: float, alpha: float, method: str = "binomial") -> int | None:
-    """Which order statistic, counted from 1, bounds the p-quantile from above, failing with probability at most alpha.
+    """The order statistic, counted from 1, that bounds the p-quantile from above except with probability alpha.
 
-    By the binomial law: the least m with P(Bin(N, p) ≥ m) ≤ α. By Hoeffding: ⌈N(p + √(ln(1/α) / 2N))⌉. None where
-    there is none: more samples are needed.
+    By the binomial law: the least m with P(Bin(N, p) ≥ m) ≤ α. By Hoeffding: ⌈N(p + √(ln(1/α) / 2N))⌉. None if more
+    samples are needed.
     """
     if method == "hoeffding":
         index = math.ceil(samples * (p + math.sqrt(math.log(1 / alpha) / (2 * samples))))
     else:
         index = int(binom.ppf(1 - alpha, samples, p)) + 1
-        while binom.sf(index - 1, samples, p) > alpha:  # ppf may be off by rounding; this is what is meant
+        while binom.sf(index - 1, samples, p) > alpha:  # ppf may be off by rounding; this is the definition
             index += 1
     return index if index <= samples else None
 
 
 @cache
 def check_index(samples: int, alpha: float, delta: float, method: str = "binomial") -> int | None:
-    """How many of N₀ fresh samples must be in a ball for it to hold ½ − Δ of the noise, failing with at most α/2.
+    """How many of N₀ fresh samples in a ball show that it holds ½ − Δ of the noise, except with probability α/2.
 
-    None where the check means nothing: with so few samples a ball that holds ½ + Δ may not get half of them.
+    None where the check is meaningless: with so few samples, a ball that holds ½ + Δ may not get half of them.
     """
     if method == "hoeffding":
         deviation = math.sqrt(math.log(2 / alpha) / (2 * samples))
@@ -66,10 +66,10 @@ def check_index(samples: int, alpha: float, delta: float, method: str = "binomia
 
 
 def abstention_bound(samples: int, candidates: int, alpha: float, delta: float, method: str = "binomial") -> float:
-    """How often at most the centre check fails for no other reason than its number of samples.
+    """A bound on how often the centre check fails merely because of its number of samples.
 
     The mass within the empirical median distance of a candidate is at least Beta(N₀/2, N₀/2 + 1) in law, so the fresh
-    count is at least beta-binomial; a union over the candidates.
+    count is at least beta-binomial; then a union bound over the candidates.
     """
     needed = check_index(samples, alpha, delta, method)
     if needed is None:
@@ -111,11 +111,11 @@ def class_radius(p_a: float, sigma: float, p_b: float | None = None) -> float:
 
 
 def least_samples_for_class(radius: float, sigma: float, alpha: float) -> int:
-    """The least N with which a smoothed class can be certified at this radius: all agree, so p_A = α^(1/N)."""
+    """The least N that can certify a smoothed class at this radius: if all agree, p_A = α^(1/N)."""
     p = float(norm.cdf(radius / sigma))
     if p >= 1:
         raise UserError(
-            f"The radius {radius:g} is {radius / sigma:.3g} times the noise, which no number of samples certifies.",
-            hint="Choose more noise.",
+            f"The radius {radius:g} is {radius / sigma:.3g} times the noise, which no number of samples can certify.",
+            hint="Use more noise.",
         )
     return math.floor(math.log(alpha) / math.log(p)) + 1

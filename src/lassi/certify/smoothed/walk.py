@@ -1,4 +1,4 @@
-"""g_z at many coefficients of one person, as centre smoothing needs it: displacements from R(z), and distances.
+"""g_z at many coefficients of one person, in the form centre smoothing needs: displacements from R(z), and distances.
 
 For one direction they come from the polyline, for several from the reduced network. They are displacements rather than
 representations: where R maps all similar people to nearly the same point, differences of representations would lose
@@ -20,11 +20,11 @@ from lassi.certify.along.shells import Shells
 CHUNK = 8192  # samples at a time
 
 INTERPOLATIONS = 2
-"""Multiples of γ_{k+20} by which a square interpolated on a piece from u to v may be too small, as a share of
+"""Multiples of γ_{k+20} by which a square interpolated on a piece from u to v can be too small, as a share of
 |u − c|² + |v − c|² + |u − v|².
 
 The identity in ``PolylineWalk`` subtracts sums of k squares from each other, each off by at most γ_{k+3} of itself, and
-interpolates with 6 roundings; γ_{k+8} would do. [docs/mathematics.md#rounding]
+interpolates with 6 roundings; γ_{k+8} would suffice. [docs/mathematics.md#rounding]
 """
 
 ERRORS_IN_DISPLACEMENT = 2
@@ -39,7 +39,7 @@ at least the length of the longest knot. [docs/mathematics.md#rounding]
 
 
 class Walk(Protocol):
-    """Where R maps the people similar to one."""
+    """Where R maps the people similar to one person."""
 
     @property
     def base(self) -> Tensor:
@@ -47,11 +47,11 @@ class Walk(Protocol):
 
     @property
     def off(self) -> float:
-        """How far what is computed may be from the truth, as a length, where that is bounded."""
+        """How far the computed values can be from the truth, as a length, where that is bounded."""
 
     @property
     def longest(self) -> float:
-        """The length of the longest displacement from which others are interpolated; 0 where none are."""
+        """The length of the longest displacement used for interpolation; 0 where nothing is interpolated."""
 
     def moves(self, t: Tensor) -> Tensor:
         """R(z + A t) − R(z) at coefficients ``(N, n)``, ``(N, k)``."""
@@ -59,7 +59,7 @@ class Walk(Protocol):
     def distances(self, t: Tensor, centres: Tensor) -> Tensor:
         """Distances of R(z + A t) to centres, given as displacements ``(m, k)``; ``(m, N)``, in any order.
 
-        To one centre by differences, rounded up; to many by the product, which serves to choose some of them.
+        To one centre by differences, rounded up; to many by products, which is accurate enough to shortlist them.
         """
 
 
@@ -68,10 +68,10 @@ class PolylineWalk:
     """Along one direction, in float64.
 
     On a piece from u to v, at the share θ of the way, |y − c|² = (1−θ)|u − c|² + θ|v − c|² − θ(1−θ)|u − v|², so the
-    knots are all that is ever compared with a centre.
+    only the knots are ever compared with a centre.
 
     Args:
-        dropped: how far R can move along what the basis of the similarity set leaves out.
+        dropped: how far R can move along what the basis of the similarity set omits.
     """
 
     line: Polyline
@@ -102,11 +102,11 @@ class PolylineWalk:
 
     def distances(self, t: Tensor, centres: Tensor) -> Tensor:
         line = self.line
-        values = t[:, 0].sort().values  # neighbours are on one piece, whose numbers are then at hand
+        values = t[:, 0].sort().values  # neighbours share a piece, whose numbers are then in the cache
         piece = torch.searchsorted(line.t, values).clamp(1, len(line.t) - 1)
         share = ((values - line.t[piece - 1]) / (line.t[piece] - line.t[piece - 1])).nan_to_num(nan=0.0)
         bend = share * (1 - share) * line.lengths2[piece - 1]
-        knots = self.squares_at_knots(centres).T.contiguous()  # (P, m): rows are taken quickly
+        knots = self.squares_at_knots(centres).T.contiguous()  # (P, m): selecting rows is fast
         ends = knots.index_select(0, piece - 1), knots.index_select(0, piece)
         squares = torch.lerp(*ends, share[:, None]).sub_(bend[:, None])  # (N, m)
         if len(centres) == 1:  # rounded up
@@ -117,7 +117,7 @@ class PolylineWalk:
 
 @dataclass(frozen=True, eq=False)
 class ShellsWalk:
-    """Along several directions; dropped as above."""
+    """Along several directions; ``dropped`` as above."""
 
     shells: Shells
     dropped: float = 0.0
@@ -151,12 +151,12 @@ def _distances(y: Tensor, centres: Tensor) -> Tensor:
 
 
 def could_be_least(walk: Walk, low: Tensor, high: Tensor, centres: Tensor) -> Tensor:
-    """Which of some centres ``(m, k)`` may have the least radius, by bounds ``(m,)`` that come from products."""
+    """Which of the centres ``(m, k)`` may have the least radius, given bounds ``(m,)`` computed from products."""
     lost = lost_by_products(walk, high, centres)
     return (low.square() - lost <= (high.square() + lost).min()).nonzero()[:, 0]
 
 
 def lost_by_products(walk: Walk, radii: Tensor, centres: Tensor) -> Tensor:
-    """By how much a square |y|² + |c|² − 2⟨y, c⟩ may be off where |y − c| is the radius, ``(m,)``."""
+    """By how much a square |y|² + |c|² − 2⟨y, c⟩ can be off where |y − c| is the radius, ``(m,)``."""
     sizes = centres.norm(dim=1) + radii.clamp(min=walk.longest)
     return SQUARE_OF_TWO * gamma_of_product(centres.shape[1]) * sizes.square()

@@ -1,4 +1,4 @@
-"""The sensitive normal without its part along the target's. (Ramaswamy et al., 2021.)"""
+"""The sensitive attribute's normal, minus its component along the target's. (Ramaswamy et al., 2021.)"""
 
 import numpy as np
 import torch
@@ -11,10 +11,12 @@ from lassi.similarity.kind import Computed, Kind, Material
 
 
 class Decorrelated(Kind):
-    """Keeps clear of the target."""
+    """Changes the sensitive attribute but not the target."""
 
     name = "decorrelated"
-    meaning = "Like perpendicular, without the part of the step that would also change what the classifier predicts."
+    meaning = (
+        "Like perpendicular, but without the part of the step that would also change what the classifier predicts."
+    )
     needs_target = True
 
     def compute(self, material: Material) -> Computed:
@@ -24,15 +26,15 @@ class Decorrelated(Kind):
 
 
 def decorrelated(sensitive: Hyperplane, target: Hyperplane, z: NDArray[np.float32]) -> Tensor:
-    """The direction, as long as people's own steps on average, ``(q, 1)``.
+    """The direction, with the mean length of people's own steps, ``(q, 1)``.
 
-    A person's own step mirrors them at the sensitive plane without moving along the target's normal:
+    A person's own step reflects them across the sensitive plane without moving along the target's normal:
     2 (w_s · z + b_s) / (1 − (w_s · w_t)²) · d, d = w_s − (w_s · w_t) w_t.
     """
     cosine = (sensitive.normal @ target.normal).item()
     if 1 - cosine**2 < 1e-6:
         raise UserError(
-            "The sensitive and the target attribute have the same direction.", hint="Choose another pair of attributes."
+            "The sensitive and the target attribute have the same direction.", hint="Choose a different pair."
         )
     direction = sensitive.normal - cosine * target.normal
     total = 0.0

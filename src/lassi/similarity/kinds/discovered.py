@@ -16,13 +16,13 @@ from lassi.similarity.kind import Computed, Decode, Kind, Material
 
 @dataclass(frozen=True)
 class Discovery:
-    """How vectors are searched for; the defaults are the paper's.
+    """How to search for vectors; the defaults are the paper's.
 
     Args:
-        count: how many.
-        steps: of the optimisation, for each.
-        batch: people in a step.
-        reach: how far people are moved along a vector, to both sides.
+        count: how many vectors to find.
+        steps: optimisation steps per vector.
+        batch: people per step.
+        reach: how far people are moved along a vector, in both directions.
     """
 
     count: int = 3
@@ -35,7 +35,7 @@ class Discovered(Kind):
     """What the classifier reacts to, other than the target itself."""
 
     name = "discovered"
-    meaning = "Steps that were searched for because they change a classifier's answer most; nobody has named them."
+    meaning = "Steps found by searching for what changes a classifier's answer most; they have no names."
     needs_target = True
     needs_classifier = True
     most_attributes = 1
@@ -46,9 +46,7 @@ class Discovered(Kind):
     def compute(self, material: Material) -> Computed:
         assert material.target is not None, "refused before"
         if material.decode is None or material.classify is None:
-            raise UserError(
-                "Discovered directions need a decoder and a classifier.", hint="Hand in decode and classify."
-            )
+            raise UserError("Discovered directions need a decoder and a classifier.", hint="Pass decode and classify.")
         search = Searcher(material.train.z, material.decode, material.classify, self.search)
         stream = material.stream.child("discover")
         return Computed(search(material.plane(material.target), stream=stream, progress=material.progress))
@@ -59,9 +57,9 @@ class Discovered(Kind):
 
 @dataclass(frozen=True, eq=False)
 class Searcher:
-    """Searches for vectors, each orthogonal to those before.
+    """Searches for vectors, each pushed towards being orthogonal to those before it.
 
-    Each is the normal of a plane: people are projected on it and moved to both sides along the normal, decoded and
+    Each is the normal of a plane: people are projected onto it, moved both ways along the normal, decoded and
     classified; the plane is optimised so that the probabilities differ and the normal is new.
 
     Args:
@@ -76,14 +74,14 @@ class Searcher:
     settings: Discovery
 
     def __call__(self, target: Hyperplane, *, stream: Stream, progress: Progress = SILENT) -> Tensor:
-        """The vectors, ``(q, count)``; the target's normal counts as known."""
+        """The vectors, ``(q, count)``; the target's normal counts as already found."""
         known = [target.normal]
         for number in range(self.settings.count):
             known.append(self._next(torch.stack(known), stream.at(number), progress))
         return torch.stack(known[1:], 1)
 
     def _next(self, known: Tensor, stream: Stream, progress: Progress) -> Tensor:
-        """One more vector ``(q,)``, new to those known ``(k, q)``."""
+        """One more vector ``(q,)``, unlike those known ``(k, q)``."""
         settings = self.settings
         w = torch.randn(self.z.shape[1], generator=stream.child("start").torch()).requires_grad_()
         b = torch.zeros(()).requires_grad_()

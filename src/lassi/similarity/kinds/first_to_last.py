@@ -5,10 +5,10 @@ from lassi.similarity.moments import first_to_last, moments_of
 
 
 class FirstToLast(Kind):
-    """One vector for an attribute of many values."""
+    """One vector for an attribute with many values."""
 
     name = "first-to-last"
-    meaning = "One step that leads from the average of an attribute's first value to the average of its last."
+    meaning = "One step from the average person with an attribute's first value to the average person with its last."
     takes_many_values = True
 
     def compute(self, material: Material) -> Computed:

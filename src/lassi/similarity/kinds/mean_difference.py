@@ -8,7 +8,7 @@ class MeanDifference(Kind):
     """The paper's default."""
 
     name = "mean-difference"
-    meaning = "One step that leads from the average person without the attribute to the average person with it."
+    meaning = "One step from the average person without the attribute to the average person with it."
 
     def compute(self, material: Material) -> Computed:
         moments = moments_of(material)

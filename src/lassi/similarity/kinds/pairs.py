@@ -8,12 +8,12 @@ from lassi.similarity.moments import ClassMoments, moments_of
 
 
 class Pairs(Kind):
-    """The paper's 49 directions of orientation."""
+    """The paper's 49 directions for orientation."""
 
     name = "pairs"
     meaning = (
-        "Steps between the averages of all values of an attribute below its middle and all values above it; combined, "
-        "they reach much more than a single step."
+        "Steps from the average of each value below an attribute's middle to the average of each value above it; "
+        "combined, they reach much further than a single step."
     )
     takes_many_values = True
 
@@ -31,7 +31,7 @@ def pairs(moments: ClassMoments) -> Tensor:
 
 
 def pairs_of(num_values: int) -> list[tuple[int, int]]:
-    """The values that the vectors lead between.
+    """The pairs of values that the vectors lead between.
 
     >>> pairs_of(5)
     [(0, 3), (0, 4), (1, 3), (1, 4)]

@@ -1,4 +1,4 @@
-"""The unit normal of the plane that separates the classes best. (Denton et al., 2019.)"""
+"""The unit normal of the plane that best separates the classes. (Denton et al., 2019.)"""
 
 from torch import Tensor
 

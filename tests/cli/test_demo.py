@@ -32,8 +32,8 @@ def test_a_newcomer_runs_the_demo_and_opens_its_page(tmp_path: Path) -> None:
     assert f"wrote {page.relative_to(tmp_path)}" in done.stdout
     assert page.stat().st_size < 5_000_000
     for command in readme_commands()[1:]:
-        told = subprocess.run([sys.executable, "-m", "lassi.cli.main", *command], cwd=tmp_path, **QUIETLY)
-        assert told.returncode == 0, f"{command}: {told.stderr}"
+        message = subprocess.run([sys.executable, "-m", "lassi.cli.main", *command], cwd=tmp_path, **QUIETLY)
+        assert message.returncode == 0, f"{command}: {message.stderr}"
     assert (tmp_path / "page.html").is_file()
     if shutil.which("chromium") is None:
         pytest.skip("There is no Chromium here, so the page is written but not opened.")

@@ -1,0 +1,107 @@
+"""Builds the pages that are made from something else: `make results`.
+
+docs/results/*.md      from docs/results/templates and the JSON that commands wrote, next to them
+docs/glossary.md       from the words that the report explains
+docs/schemas/*.json    from the records that a run writes
+README.md              the table of the demo, between its two marks
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from lassi.report.glossary import whole_glossary
+from lassi.results.paper import Pictures
+from lassi.results.records import CellResult, Results
+from lassi.results.store import certificate_schema, from_json, results_schema
+from lassi.results.summary import ModelSummary, Spread, by_question, summarise, tables
+
+DOCS = Path(__file__).parent
+RESULTS = DOCS / "results"
+README = DOCS.parent / "README.md"
+BEGIN, END = "<!-- the demo's table, by make results -->", "<!-- end of the demo's table -->"
+
+
+def pages() -> dict[Path, str]:
+    """What every built file should hold."""
+    built = {RESULTS / path.name: _page(path) for path in sorted((RESULTS / "templates").glob("*.md"))}
+    built[DOCS / "glossary.md"] = _glossary()
+    for name, schema in (("results", results_schema()), ("certificate", certificate_schema())):
+        built[DOCS / f"schemas/{name}.schema.json"] = json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+    built[README] = _readme()
+    return built
+
+
+def _page(template: Path) -> str:
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
+    )
+    environment.filters |= {"percent": "{:.1%}".format, "spread": Spread.percent, "points": "{:+.1f}".format}
+    return environment.from_string(template.read_text()).render(
+        measured=measured, results=results, models=models, kept=kept
+    )
+
+
+def measured(name: str) -> Any:
+    """What a command printed, as it is."""
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def results(name: str) -> Results:
+    """The results of a run."""
+    return from_json((RESULTS / f"{name}.json").read_bytes(), called=name)
+
+
+def models(name: str, **wanted: Any) -> list[ModelSummary]:
+    """The models of a run, or of the questions with some properties."""
+    questions = by_question(summarise(results(name).cells))
+    return [
+        model
+        for question, own in questions.items()
+        if all(getattr(question, key) == value for key, value in wanted.items())
+        for model in own
+    ]
+
+
+def kept(cells: list[CellResult], method: str, outcome: str) -> int:
+    """How many people of all seeds have an outcome."""
+    return sum(getattr(cell.certificates[method].outcomes, outcome) for cell in cells)
+
+
+def _glossary() -> str:
+    lines = ["# Glossary", "", "The words that the program, its reports and its documentation use."]
+    for section in whole_glossary():
+        lines += ["", f"## {section.title}", "", "| word | meaning |", "|---|---|"]
+        lines += [f"| {entry.word} | {entry.meaning} |" for entry in section.entries]
+    return "\n".join(lines) + "\n"
+
+
+def _readme() -> str:
+    before, rest = README.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{_demo_table()}{END}{after}"
+
+
+def _demo_table() -> str:
+    lines = []
+    for table in tables(results("demo"), Pictures("shapes", 32)):
+        columns = [
+            column.replace("paper (3D Shapes 64×64): accuracy, certified, unfair", "paper*") for column in table.columns
+        ]
+        lines += [f"\n{table.title}\n", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+        lines += [f"| {' | '.join(row)} |" for row in table.rows]
+    return "\n".join(lines) + "\n\n"
+
+
+def main() -> None:
+    for path, content in pages().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+        sys.stdout.write(f"wrote {path.relative_to(DOCS.parent)}\n")
+
+
+if __name__ == "__main__":
+    main()
