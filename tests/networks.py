@@ -8,9 +8,9 @@ from torch import Tensor
 from lassi.base.streams import Stream
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
-from lassi.certify.certification import Certification
 from lassi.certify.method import People, Subject
 from lassi.certify.people import Certifier
+from lassi.certify.settings import Certification
 from lassi.consumer.classifier import Classifier, from_linear
 from lassi.representation.network import Representation
 from lassi.similarity.sets import SimilaritySet

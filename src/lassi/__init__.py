@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from lassi.base.errors import UserError
     from lassi.certify.certificate import Certificate, Outcome
     from lassi.certify.certificates import Certificates
-    from lassi.certify.certification import Certification
     from lassi.certify.fair_model import FairModel
+    from lassi.certify.settings import Certification
     from lassi.consumer.classifier import Classifier, ClassifierTraining
     from lassi.consumer.fit import fit_classifier
     from lassi.data.registry import open_dataset
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Certificate": "lassi.certify.certificate",
     "Certificates": "lassi.certify.certificates",
-    "Certification": "lassi.certify.certification",
+    "Certification": "lassi.certify.settings",
     "Classifier": "lassi.consumer.classifier",
     "ClassifierTraining": "lassi.consumer.classifier",
     "FairModel": "lassi.certify.fair_model",

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from lassi.base.artefact import Artefact
 from lassi.base.checkpoint import Checkpoints
 from lassi.base.compute import Compute
-from lassi.base.engine import cores
 from lassi.base.errors import UserError
 from lassi.base.modules import fill
 from lassi.base.streams import Stream
 from lassi.base.threads import fastest_threads
 from lassi.base.train import Diverged, TrainSettings, train
+from lassi.base.workers import cores
 
 
 class Line:

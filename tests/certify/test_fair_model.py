@@ -103,7 +103,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     ours = fair_model(4)
     with pytest.raises(UserError, match="latents have different lengths: the flow has 21"):
         FairModel(IdentityFlow(21), ours.similarity, ours.representation, ours.classifier)
-    with pytest.raises(UserError, match="takes 3 numbers, the representation gives 12"):
+    with pytest.raises(UserError, match="takes 3 numbers, but the representation has 12"):
         wrong = LogisticRegression().fit(random_people(0, 10, 3).numpy(), [0, 1] * 5)
         FairModel(ours.flow, ours.similarity, ours.representation, wrong).certify(random_people(0, 1))
 

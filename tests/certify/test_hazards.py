@@ -52,7 +52,7 @@ def test_nan_and_infinity_are_never_a_proof() -> None:
 def test_a_model_with_broken_weights_is_refused() -> None:
     model = random_model(0)
     model.representation.linears[1].weight.data[0, 0] = math.nan
-    with pytest.raises(UserError, match=r"'linears.1.weight' of the model is not finite"):
+    with pytest.raises(UserError, match=r"The model's 'linears.1.weight' is not finite"):
         Model(model.representation, model.classifier)
 
 

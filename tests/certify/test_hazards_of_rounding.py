@@ -7,10 +7,10 @@ import torch
 from lassi.base.streams import Stream
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Outcome
-from lassi.certify.certification import Certification
 from lassi.certify.exact.segments import certify_segments
 from lassi.certify.method import People
 from lassi.certify.methods import METHODS
+from lassi.certify.settings import Certification
 from lassi.certify.smoothed.classes import exact_radius, predicted_class, smoothed_class, sure_classes
 from lassi.certify.smoothed.joint import certify_joint
 from lassi.certify.smoothed.modular import ModularPlan, certify_modular

@@ -10,10 +10,10 @@ import pytest
 
 from lassi.base.compute import Compute
 from lassi.certify.certificate import Certificate, Outcome
-from lassi.certify.certification import Certification
 from lassi.certify.method import Method, People, SmoothedMethod, Subject
 from lassi.certify.methods import METHODS, register
 from lassi.certify.people import Certifier
+from lassi.certify.settings import Certification
 from lassi.pipeline.stages import run_recipe
 from lassi.recipe.recipe import load_recipe
 from lassi.results.paper import Pictures

@@ -11,12 +11,12 @@ import torch
 
 from lassi.base.errors import UserError
 from lassi.certify.certificate import Outcome
-from lassi.certify.certification import Certification
 from lassi.certify.exact.attack import attack_people
 from lassi.certify.exact.segments import certify_segments
 from lassi.certify.method import People, Subject
 from lassi.certify.methods import METHODS, default_method, method_named
 from lassi.certify.people import Certifier, certify_people
+from lassi.certify.settings import Certification
 from lassi.certify.store import CertificateFile
 from lassi.similarity.sets import SimilaritySet
 from networks import certify_some, classes_at, random_model, random_people, random_set

@@ -105,8 +105,8 @@ def test_a_bad_checkpoint_writes_nothing(lassi, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ("flow.train.stps=5", "tiny.toml: the key 'flow.train.stps' is not known.\n       Did you mean 'steps'?"),
-        ("flow.levls=5", "the key 'flow.levls' is not known.\n       Did you mean 'levels'?"),
+        ("flow.train.stps=5", "tiny.toml: the key 'flow.train.stps' is unknown.\n       Did you mean 'steps'?"),
+        ("flow.levls=5", "the key 'flow.levls' is unknown.\n       Did you mean 'levels'?"),
         ("flow.train.steps=many", "'flow.train.steps' is 'many'. Input should be a valid integer"),
         ("flow.levels=6", "16×16 cannot be squeezed 6 times"),
         ("data.name=celebA", "There is no dataset 'celebA'"),
@@ -114,7 +114,7 @@ def test_a_bad_checkpoint_writes_nothing(lassi, tmp_path: Path) -> None:
         ("flow.train.memory=tight", "There is no memory 'tight'"),
         ("flow.levels=20000", "'levels' is 20000, but must be from 1 to 10"),
         ("flow.train.clip=-1.0", "clip is -1.0"),
-        ("data.name.x=1", "goes into 'name', which is no table"),
+        ("data.name.x=1", "refers to 'name', which is not a table"),
     ],
 )
 def test_a_wrong_recipe_is_reported_with_its_key(
@@ -176,5 +176,5 @@ def test_import_takes_vectors_representations_and_classifiers(lassi, run_folder:
     assert "widths [5]" in lassi("import", "representation", "r.pth", "--out", "r")[1]
     code, _, err = lassi("import", "classifier", "r.pth", "--out", "d")
     assert code == 1
-    assert "r.pth: it has the keys encoder.mlp.0.bias" in err
+    assert "r.pth has the keys encoder.mlp.0.bias" in err
     assert not (tmp_path / "d").exists()

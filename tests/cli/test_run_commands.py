@@ -111,7 +111,7 @@ def test_other_noise_and_few_samples_are_warned_of(lassi, tiny_run: Run) -> None
     assert "of people will abstain" in err
     code, _, err = lassi(*arguments, "--set", "n0=500")
     assert code == 1
-    assert "Take at least 803" in err
+    assert "Use at least 803" in err
 
 
 def test_attack_finds_people_and_tells_them(lassi, tiny_run: Run) -> None:
@@ -122,7 +122,7 @@ def test_attack_finds_people_and_tells_them(lassi, tiny_run: Run) -> None:
     code, out, _ = lassi(*arguments, "--json", "--way", "random")
     found = json.loads(out)
     assert found["people"] == 20
-    assert found["found"] == sum(attack["nearest"] is not None for attack in found["attacks"])
+    assert found["found"] == sum(attack["nearest"] is not None for attack in found["attacks"]) > 0
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_attack_finds_people_and_tells_them(lassi, tiny_run: Run) -> None:
         (["--sensitive", "wall"], "no sensitive set in this run called 'wall'"),
         (["--method", "exact"], "no certificate 'exact'"),
         (["--split", "tst"], "Did you mean 'test'?"),
-        (["--set", "nn=3"], "'certify.nn' is not known"),
+        (["--set", "nn=3"], "'certify.nn' is unknown"),
         (["--radius", "0"], "The radius is 0"),
     ],
 )

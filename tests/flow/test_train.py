@@ -93,7 +93,9 @@ def test_a_killed_run_goes_on_to_the_same_bytes(trained: Artefact, tmp_path: Pat
 
 def test_a_run_that_diverges_names_the_layer_and_leaves_no_flow(tmp_path: Path) -> None:
     wild = FlowTraining(steps=60, batch=16, learning_rate=1e4, warmup=0, clip=None, validate_on=64)
-    with pytest.raises(Diverged, match=r"at step \d+: the (output|gradient) of 'levels\.\d.* is not finite, at the le"):
+    with pytest.raises(
+        Diverged, match=r"at step 2: the output of 'levels\.0\.steps\.0' is not finite, at learning rate"
+    ):
         run(tmp_path / "flow", wild)
     assert not (tmp_path / "flow").exists()
 
@@ -164,7 +166,7 @@ def test_the_check_sees_a_flow_that_cannot_be_inverted(trained: Artefact) -> Non
 
 def test_displacements_of_another_flow_are_refused(trained: Artefact) -> None:
     glow, pictures = load_glow(trained.folder), pictures_to_check(Shapes(16), 4)
-    with pytest.raises(UserError, match=r"shape \(2, 5\), the latents have 768 numbers"):
+    with pytest.raises(UserError, match=r"shape \(2, 5\), but must have shape \(n, 768\)"):
         check_flow(glow, pictures, torch.zeros(2, 5))
     with pytest.raises(UserError, match=r"shape \(0, 768\)"):
         check_flow(glow, pictures, torch.zeros(0, 768))
@@ -173,7 +175,7 @@ def test_displacements_of_another_flow_are_refused(trained: Artefact) -> None:
 
 
 def test_pictures_of_another_size_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="shapes have size 32, the flow is for 16"):
+    with pytest.raises(UserError, match="shapes have size 32, but the flow is for size 16"):
         FlowStage(tmp_path / "flow", Shapes(32), GLOW, TRAINING, 0)
 
 

@@ -66,7 +66,7 @@ def test_a_run_stops_at_the_stage_asked_for(tiny_recipe: Path, tmp_path: Path) -
         (["experiment.1.target='wall_hue=0.1'", "experiment.1.tasks=[]"], "both the target and the sensitive"),
         (["experiment.1.tasks=['floor_hue=0.2']"], "both the target and the sensitive"),
         (["experiment.1.methods.lassi.lambda2=0.0", "experiment.1.methods.lassi.lambda3=0.0"], "weights of the losses"),
-        (["experiment.1.methods.lassi.samples=0"], "0 similar people are tried"),
+        (["experiment.1.methods.lassi.samples=0"], "Training draws 0 similar people"),
         (["data.learn_from=trian"], "no split of shapes called 'trian'. Did you mean 'train'?"),
         (["data.at_most.tran=3"], "no split of shapes called 'tran'"),
         (["data.at_most.train=1"], "have the same"),
@@ -82,10 +82,10 @@ def test_a_run_stops_at_the_stage_asked_for(tiny_recipe: Path, tmp_path: Path) -
         (["run.seeds=[1, 1]"], "tiny.toml: The seeds [1, 1] contain a duplicate"),
         (["representation.widths=[]"], "cannot have widths []"),
         (["classifier.hidden=[8]"], "Exact modular certificates need a linear classifier"),
-        (["certify.n0=500"], "With 500 samples the centre's check cannot pass"),
+        (["certify.n0=500"], "With 500 samples the centre check cannot pass"),
         (["certify.n_rs=30"], "30 samples cannot certify the radius 1"),
         (["certify.sigma_cs=0.05"], "samples cannot bound the"),
-        (["certify.quadrature=true"], "Quadrature works along one direction, and there are 49"),
+        (["certify.quadrature=true"], "Quadrature works along one direction, but there are 49"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_before_any_work(
@@ -99,7 +99,7 @@ def test_what_cannot_be_is_refused_before_any_work(
 
 def test_scenes_of_faces_are_refused(tiny_recipe: Path, tmp_path: Path, faces: Path) -> None:
     changes = ["data.name=celeba", f"data.root={faces / 'celeba'}", "data.learn_from=train", "data.at_most={}"]
-    with pytest.raises(UserError, match="truly similar people of celeba are not known"):
+    with pytest.raises(UserError, match="truly similar people in celeba are unknown"):
         run_recipe(load_recipe(str(tiny_recipe), changes), tmp_path / "out")
 
 
@@ -115,5 +115,5 @@ def test_published_weights_serve_as_the_flow(tiny_recipe: Path, tmp_path: Path) 
     run_recipe(load_recipe(str(tmp_path / "r.toml")), tmp_path / "out", until="directions", compute=ONE)
     assert (tmp_path / "out/directions").is_dir()
     wrong = load_recipe(str(tmp_path / "r.toml"), ["flow.flows=3"])
-    with pytest.raises(UserError, match=r"2 levels × 2, 8 channels; the recipe asks for 2 × 3"):
+    with pytest.raises(UserError, match=r"2 levels × 2, 8 channels, but the recipe asks for 2 × 3"):
         run_recipe(wrong, tmp_path / "other", until="flow")

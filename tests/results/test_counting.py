@@ -7,7 +7,7 @@ import pytest
 
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.certificates import Certificates
-from lassi.certify.shares import certified_share, one_per_unit, population_bound, share_by_unit
+from lassi.certify.intervals import certified_share, one_per_unit, population_bound, share_by_unit
 from lassi.results.counting import counted, scene_counts
 from lassi.results.summary import Spread
 

@@ -80,7 +80,7 @@ def test_scenes_are_shown_from_all_sides_above_their_steps(tiny_run: Run) -> Non
     sheet = draw_sheet(tiny_run, (), None, radius=1.0, count=2, columns=9, seed=1)
     assert sheet.width > 15 * 80
     assert sheet.height > 4 * 80
-    with pytest.raises(UserError, match="has 49 directions, but a sheet shows one"):
+    with pytest.raises(UserError, match="has 49 directions, but a sheet shows only one"):
         draw_sheet(tiny_run, ["orientation", "wall_hue=0.1"], "pairs", radius=1.0, count=2, columns=9, seed=1)
     with pytest.raises(UserError, match="has no middle"):
         draw_sheet(tiny_run, ["wall_hue=0.1"], None, radius=1.0, count=2, columns=4, seed=1)

@@ -31,7 +31,7 @@ def test_results_of_another_format_are_refused_in_one_sentence(tiny_run: Run, tm
     text = json.loads((tiny_run.folder / "results.json").read_text())
     with pytest.raises(UserError, match=r"has format 1, but this version of lassi reads format 2"):
         from_json(json.dumps(text | {"format": 1}).encode(), called="results.json")
-    with pytest.raises(UserError, match=r"does not hold results of this version of lassi \('cells'\)"):
+    with pytest.raises(UserError, match=r"does not hold results from this version of lassi \('cells'\)"):
         from_json(json.dumps({name: value for name, value in text.items() if name != "cells"}).encode(), called="r")
     with pytest.raises(UserError, match="is not a run"):
         read_results(tmp_path)

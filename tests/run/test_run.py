@@ -12,7 +12,7 @@ import lassi as package
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.stage import Missing
-from lassi.certify.certification import Certification
+from lassi.certify.settings import Certification
 from lassi.pipeline.stages import run_recipe
 from lassi.recipe.recipe import load_recipe
 from lassi.run.auditor import Auditor
@@ -141,6 +141,6 @@ def test_floats_that_the_flow_was_not_trained_on_are_refused(tiny_run: Run, conv
 def test_a_run_of_an_older_format_is_refused_in_one_sentence(tmp_path: Path, content: str) -> None:
     (tmp_path / "recipe.json").write_text(content)
     with pytest.raises(
-        UserError, match=r"was not made by this version of lassi\. Run its recipe again into a new folder"
+        UserError, match=r"was not made by this version of lassi\. Run its recipe again in a new folder"
     ):
         Run.open(tmp_path)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import torch
 
-from lassi.base.engine import cores
+from lassi.base.workers import cores
 
 
 def use_threads(count: int | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lassi.base.engine import cores
+from lassi.base.workers import cores
 
 SHORT = 0.5  # seconds
 

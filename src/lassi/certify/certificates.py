@@ -8,7 +8,7 @@ from typing import Any, overload
 from numpy.typing import ArrayLike
 
 from lassi.certify.certificate import Certificate, Outcome
-from lassi.certify.shares import CertifiedShare, certified_share
+from lassi.certify.intervals import CertifiedShare, certified_share
 
 SHOWN = 20  # rows in a notebook or a terminal
 COLUMNS = ("person", "outcome", "class", "counterexample")

@@ -16,12 +16,12 @@ from lassi.base.progress import SILENT, Progress
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Counterexample
 from lassi.certify.certificates import Certificates
-from lassi.certify.certification import Certification
 from lassi.certify.exact.confirm import moved_by
 from lassi.certify.exact.joint import ExactJoint
 from lassi.certify.method import People, Subject
 from lassi.certify.methods import default_method
 from lassi.certify.people import Certifier, certify_people
+from lassi.certify.settings import Certification
 from lassi.certify.smoothed.modular import SmoothedModular
 from lassi.consumer.classifier import Classifier, load_classifier, save_classifier
 from lassi.consumer.foreign import as_classifier

@@ -18,7 +18,7 @@ from lassi.certify.certificate import Certificate
 from lassi.similarity.sets import SimilaritySet
 
 if TYPE_CHECKING:
-    from lassi.certify.certification import Certification
+    from lassi.certify.settings import Certification
     from lassi.certify.smoothed.producer import Producers
 
 Plan = TypeVar("Plan")

@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from lassi.base.artefact import digest
-from lassi.base.engine import cores, map_chunks
 from lassi.base.errors import UserError, unknown
 from lassi.base.progress import SILENT, Progress
 from lassi.base.threads import one_thread_each
+from lassi.base.workers import cores, map_chunks
 from lassi.certify.certificate import Certificate
-from lassi.certify.certification import Certification
 from lassi.certify.method import AnyMethod, People, Shape, SmoothedMethod, Subject
 from lassi.certify.methods import METHODS, method_named
+from lassi.certify.settings import Certification
 from lassi.certify.store import CertificateFile
 from lassi.consumer.classifier import Classifier
 from lassi.similarity.sets import SimilaritySet

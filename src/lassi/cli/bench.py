@@ -66,8 +66,8 @@ def certify(quick: Quick = False, threads: Threads = None, as_json: Json = False
 
 
 def _print(name: str, bench: Callable[..., "list[Row]"], quick: bool, threads: int | None, as_json: bool) -> None:
-    from lassi.base.engine import cores
     from lassi.base.progress import for_stream
+    from lassi.base.workers import cores
     from lassi.bench.measure import document
 
     threads = threads or cores()

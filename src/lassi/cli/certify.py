@@ -76,7 +76,7 @@ def certify(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Prove that people get the same class as everybody similar to them.
+    """Prove that similar people get the same class.
 
     Interrupt it at any time; run the same command again to resume. σ and ε are in multiples of a direction.
     Examples: lassi certify runs/celeba-32 --sensitive Young · lassi certify runs/celeba-32 --image face.jpg · lassi

@@ -17,12 +17,12 @@ from torch.nn import functional as F
 from lassi.base.artefact import Artefact, Identity, array_hash
 from lassi.base.batches import Batches
 from lassi.base.compute import Compute
-from lassi.base.engine import chunks
 from lassi.base.errors import UserError, unknown
 from lassi.base.modules import fill
 from lassi.base.streams import Stream
 from lassi.base.train import Trained, TrainSettings, Wording
 from lassi.base.trained import TrainedStage, epochs
+from lassi.base.workers import chunks
 from lassi.consumer.resnet import ResNet18
 from lassi.data.dataset import Integers
 from lassi.representation.network import WIDTHS, Representation

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from lassi.base.engine import map_chunks
 from lassi.base.progress import SILENT, Progress
+from lassi.base.workers import map_chunks
 from lassi.similarity.sets import SimilaritySet
 
 CHUNK = 64  # people at a time

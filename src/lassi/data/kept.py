@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lassi.base.artefact import Artefact, Identity, digest, find_artefact, new_artefact
-from lassi.base.engine import map_chunks
 from lassi.base.errors import UserError
 from lassi.base.files import cache_folder, sha256, write_whole
 from lassi.base.progress import SILENT, Progress
+from lassi.base.workers import map_chunks
 from lassi.data.dataset import Dataset, Images
 
 VERSION = 1  # increase it whenever a cached picture changes

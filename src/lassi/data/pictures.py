@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lassi.base.artefact import digest
-from lassi.base.engine import cores, map_chunks, run_chunks
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
+from lassi.base.workers import cores, map_chunks, run_chunks
 from lassi.data.dataset import Attribute, Dataset, Images, Integers
 from lassi.data.decode import decode
 from lassi.data.kept import VERSION, content_hash, keep_pictures

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lassi.base.artefact import digest
-from lassi.base.engine import cores, run_chunks
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
+from lassi.base.workers import cores, run_chunks
 from lassi.data.dataset import Images, Integers
 from lassi.data.factors import (
     NUM_COMBINATIONS,

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from lassi.base.artefact import digest
-from lassi.base.engine import map_chunks
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
+from lassi.base.workers import map_chunks
 from lassi.data.dataset import Images, Integers
 from lassi.data.decode import shrink
 from lassi.data.factors import (

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from lassi.base.artefact import Artefact, Draft, Identity, array_hash
 from lassi.base.compute import Compute
-from lassi.base.engine import map_chunks
 from lassi.base.errors import UserError
 from lassi.base.files import cache_folder
 from lassi.base.stage import load, make
+from lassi.base.workers import map_chunks
 from lassi.data.dataset import Dataset, Images, Integers
 
 if TYPE_CHECKING:

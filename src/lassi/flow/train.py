@@ -13,11 +13,11 @@ from lassi.base.artefact import Identity
 from lassi.base.batches import Batches
 from lassi.base.compute import Compute
 from lassi.base.devices import usable
-from lassi.base.engine import chunks
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.base.train import Trained, TrainSettings, Wording
 from lassi.base.trained import TrainedStage
+from lassi.base.workers import chunks
 from lassi.data.dataset import Dataset, Integers
 from lassi.data.preprocess import dequantise, flip, quantise
 from lassi.flow.glow import Glow, GlowSettings

@@ -11,7 +11,7 @@ from typing import Any, Self, get_args, get_type_hints
 from pydantic import ValidationError, model_validator
 
 from lassi.base.errors import UserError, unknown
-from lassi.certify.certification import Certification
+from lassi.certify.settings import Certification
 from lassi.data.annotation_files import read_text
 from lassi.flow.glow import GlowSettings
 from lassi.recipe.cells import Cell, cells_of

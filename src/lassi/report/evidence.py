@@ -7,9 +7,9 @@ import numpy as np
 
 from lassi.base.memo import Memo
 from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.intervals import share_by_unit
 from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import method_named
-from lassi.certify.shares import share_by_unit
 from lassi.recipe.cells import Cell, Question
 from lassi.report.records import Curve, CurveSeries, Groups, GroupShare, Looseness, RadiiSeries
 from lassi.run.auditor import Auditor

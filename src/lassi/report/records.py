@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from lassi.certify.shares import Interval
+from lassi.certify.intervals import Interval
 from lassi.flow.check import FlowCheck
 from lassi.recipe.cells import Question
 from lassi.results.paper import PaperFigures

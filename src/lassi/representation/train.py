@@ -14,12 +14,12 @@ from lassi.base.artefact import Artefact, Identity, array_hash, new_artefact
 from lassi.base.batches import Batches
 from lassi.base.compute import Compute
 from lassi.base.devices import usable
-from lassi.base.engine import chunks
 from lassi.base.errors import UserError
 from lassi.base.modules import fill, tensors_hash
 from lassi.base.streams import Stream
 from lassi.base.train import TrainSettings, Wording
 from lassi.base.trained import TrainedStage, epochs
+from lassi.base.workers import chunks
 from lassi.data.dataset import Integers
 from lassi.flow.latents import Labelled
 from lassi.representation.network import WIDTHS, Representation

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lassi.certify.certificate import Certificate, Outcome
-from lassi.certify.shares import certified_share, share_by_unit, share_of
+from lassi.certify.intervals import certified_share, share_by_unit, share_of
 from lassi.data.dataset import Integers
 from lassi.data.factors import NUM_ORIENTATIONS
 from lassi.results.records import EndPoints, MethodResult, Outcomes, SceneCounts

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
-from lassi.certify.shares import Interval, share_by_unit
+from lassi.certify.intervals import Interval, share_by_unit
 from lassi.consumer.classifier import Classifier, Represented, evaluate
 from lassi.consumer.fairness import fair_on_points
 from lassi.consumer.scores import score

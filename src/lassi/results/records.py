@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from lassi.certify.shares import CertifiedShare, Interval
+from lassi.certify.intervals import CertifiedShare, Interval
 from lassi.consumer.scores import Scores
 from lassi.recipe.cells import ModelSpec, Question
 from lassi.similarity.judging import DirectionFigures

@@ -42,12 +42,12 @@ def from_json(content: bytes, *, called: str) -> Results:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise UserError(
             f"'{called}' does not hold results from this version of lassi ('{where}').",
-            hint="Run the recipe again with a new folder.",
+            hint="Run the recipe again in a new folder.",
         ) from None
     if results.format != FORMAT:
         raise UserError(
             f"'{called}' has format {results.format}, but this version of lassi reads format {FORMAT}.",
-            hint="Run the recipe again with a new folder.",
+            hint="Run the recipe again in a new folder.",
         )
     return results
 

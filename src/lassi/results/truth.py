@@ -5,9 +5,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lassi.base.engine import chunks, map_chunks
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
+from lassi.base.workers import chunks, map_chunks
 from lassi.data.dataset import Dataset, Integers
 from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION
 from lassi.data.preprocess import quantise

@@ -9,16 +9,16 @@ import numpy as np
 import torch
 
 from lassi.base.artefact import array_hash, digest
-from lassi.base.engine import map_chunks
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
+from lassi.base.workers import map_chunks
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
-from lassi.certify.certification import Certification
 from lassi.certify.exact.attack import WAYS, Attack, attack_people
 from lassi.certify.method import People, SmoothedMethod, Subject
 from lassi.certify.methods import method_named
 from lassi.certify.people import Certifier, certify_people
+from lassi.certify.settings import Certification
 from lassi.certify.smoothed.producer import Producers
 from lassi.certify.store import CertificateFile
 from lassi.recipe.cells import Cell

@@ -145,7 +145,7 @@ class _Last(nn.Module):
 
 
 def certificate_path(run: "Run", cell: Cell, method: str, of: Mapping[str, str]) -> Path:
-    """The file of a model's certificates by one method, whoever the people are.
+    """The file of a model's certificates by one method, for all people.
 
     Args:
         of: fingerprints of everything that the certificates depend on.

@@ -268,7 +268,7 @@ def open_data(recipe: Recipe) -> Dataset:
 def load_recipe_of(run: Path) -> Recipe:
     """The recipe that made a run."""
     path = places.existing_run(run) / places.RECIPE
-    older = UserError(f"'{run}' was not made by this version of lassi.", hint="Run its recipe again with a new folder.")
+    older = UserError(f"'{run}' was not made by this version of lassi.", hint="Run its recipe again in a new folder.")
     try:
         content = json.loads(path.read_text())
         if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lassi.base.engine import map_chunks
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
+from lassi.base.workers import map_chunks
 from lassi.data.dataset import Integers
 from lassi.similarity.kind import Material
 

@@ -63,7 +63,7 @@ def test_with_the_papers_constants_it_is_the_plain_loop(n: int) -> None:
             assert found is None
         else:
             assert found.radius == pytest.approx(expected[-1], rel=1e-4)
-    assert 3 <= expected.count(None) <= 9, "some abstain, some do not"
+    assert 0 < expected.count(None) < 12, "some abstain, some do not"
 
 
 def test_fewer_candidates_give_nearly_the_same_centre() -> None:

@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lassi.base.engine import chunks
 from lassi.base.streams import Stream
+from lassi.base.workers import chunks
 from lassi.certify.smoothed import order
 from lassi.certify.smoothed.noise import Noise
 from lassi.certify.smoothed.order import BLOCK, ordered

@@ -8,7 +8,7 @@ from scipy.stats import betabinom, binom, norm
 from statsmodels.stats.proportion import proportion_confint
 
 from lassi.base.errors import UserError
-from lassi.certify.shares import Budget, population_bound, share_of
+from lassi.certify.intervals import Budget, population_bound, share_of
 from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from lassi.certify.smoothed.statistics import (
     abstention_bound,
@@ -87,10 +87,10 @@ def test_least_numbers_of_samples() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"samples0": 500}, "Take at least 803"),
-        ({"samples0": 1000, "quantile": "hoeffding"}, "Take at least 1,199"),
-        ({"samples": 100}, "Take at least 108"),
-        ({"samples": 1000, "quantile": "hoeffding"}, "Take at least 1,148"),
+        ({"samples0": 500}, "Use at least 803"),
+        ({"samples0": 1000, "quantile": "hoeffding"}, "Use at least 1,199"),
+        ({"samples": 100}, "Use at least 108"),
+        ({"samples": 1000, "quantile": "hoeffding"}, "Use at least 1,148"),
         ({"sigma": 0.1, "samples": 5000}, "more than a billion"),
     ],
 )
@@ -157,7 +157,7 @@ def test_the_population_statement_holds_in_the_worst_case() -> None:
         ({"sigma": 0.0}, "The noise is 0"),
         ({"sigma": math.nan}, "The noise is nan"),
         ({"alpha": 0.0}, "failure probability"),
-        ({"samples": 1}, "1 samples"),
+        ({"samples": 1}, "number of samples is 1"),
         ({"quantile": "normal"}, "no quantile"),
         ({"centre": "mean"}, "no centre"),
         ({"delta": 0.5}, "Δ is"),

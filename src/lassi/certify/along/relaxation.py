@@ -48,12 +48,12 @@ def lower_bounds(rows: Tensor, blocks: Sequence[Block], ranges: Sequence[tuple[T
         weights, rows = rows[..., before:], rows[..., :before]
         chord, slope = lines(low, high)
         down, up = weights.clamp(max=0), weights.clamp(min=0)
-        rows = rows + _by_way_of(down, chord, block.maps) + _by_way_of(up, slope, block.maps)
-        rows[..., :1] += _by_way_of(down, chord * -low.clamp(max=0), block.maps.new_ones(len(block.maps), 1))
+        rows = rows + _scaled_product(down, chord, block.maps) + _scaled_product(up, slope, block.maps)
+        rows[..., :1] += _scaled_product(down, chord * -low.clamp(max=0), block.maps.new_ones(len(block.maps), 1))
     return rows
 
 
-def _by_way_of(weights: Tensor, factors: Tensor, maps: Tensor) -> Tensor:
+def _scaled_product(weights: Tensor, factors: Tensor, maps: Tensor) -> Tensor:
     """weights · diag(factors) · maps for weights ``(…, m, u)``, factors ``(…, u)`` and maps ``(u, f)``.
 
     Weights shared by many regions are not copied for each of them where the maps are the smaller of the two.

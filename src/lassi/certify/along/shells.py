@@ -12,7 +12,7 @@ import torch
 from scipy.stats import chi
 from torch import Tensor
 
-from lassi.base.engine import chunks
+from lassi.base.workers import chunks
 from lassi.certify.along.reduced import Displacement, Reducer, Sets
 
 SHARES = (0.4, 0.75, 0.95, 0.999)  # of the draws that fall in each ball

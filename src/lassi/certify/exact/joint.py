@@ -9,7 +9,7 @@ from lassi.certify.exact.segments import NAME, certify_segments
 from lassi.certify.method import Method, People, Subject, figure
 
 if TYPE_CHECKING:
-    from lassi.certify.certification import Certification
+    from lassi.certify.settings import Certification
 
 FLIPS_UP_TO = 3  # directions; beyond that, the largest radius is not searched for
 

@@ -24,7 +24,7 @@ from lassi.consumer.classifier import Classifier
 from lassi.similarity.sets import SimilaritySet
 
 if TYPE_CHECKING:
-    from lassi.certify.certification import Certification
+    from lassi.certify.settings import Certification
 
 NAME = "exact-modular"
 

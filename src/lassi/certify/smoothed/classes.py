@@ -12,8 +12,8 @@ import torch
 from scipy.stats import binomtest
 from torch import Tensor
 
-from lassi.base.engine import chunks
 from lassi.base.streams import Stream
+from lassi.base.workers import chunks
 from lassi.certify.along.rounding import ROUND_DOWN, ROUND_UP, gamma_of_product
 from lassi.certify.smoothed.settings import ClassSmoothing
 from lassi.certify.smoothed.statistics import class_radius, lower_bound, upper_bound

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from lassi.base.engine import chunks
 from lassi.base.streams import Stream
+from lassi.base.workers import chunks
 from lassi.certify.along.model import Model
 from lassi.certify.along.polyline import Polyline
 from lassi.certify.along.shells import Shells, shells_of
@@ -29,7 +29,7 @@ from lassi.representation.network import Along
 from lassi.similarity.sets import SimilaritySet
 
 if TYPE_CHECKING:
-    from lassi.certify.certification import Certification
+    from lassi.certify.settings import Certification
 
 NAME = "smoothed-joint"
 PURPOSE = "certify/joint"  # of the draws

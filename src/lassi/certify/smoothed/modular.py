@@ -36,7 +36,7 @@ from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from lassi.similarity.sets import SimilaritySet
 
 if TYPE_CHECKING:
-    from lassi.certify.certification import Certification
+    from lassi.certify.settings import Certification
 
 NAME = "smoothed-modular"
 

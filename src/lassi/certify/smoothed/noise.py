@@ -8,8 +8,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from lassi.base.engine import chunks
 from lassi.base.streams import Stream
+from lassi.base.workers import chunks
 from lassi.certify.smoothed.order import BLOCK
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from lassi.base.engine import chunks
+from lassi.base.workers import chunks
 from lassi.certify.along.polyline import Polyline
 from lassi.certify.along.rounding import ROUND_UP, gamma_of_product
 from lassi.certify.along.shells import Shells

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from lassi.base.errors import UserError
 from lassi.certify.exact.balls import MAX_BOXES
+from lassi.certify.intervals import Budget
 from lassi.certify.methods import refuse_unknown
-from lassi.certify.shares import Budget
 from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from lassi.base.engine import map_chunks, run_chunks
+from lassi.base.workers import map_chunks, run_chunks
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
