@@ -70,7 +70,7 @@ def test_a_person_who_watches_certificates_may_stop_and_go_on(tmp_path: Path, un
     many = ["--set", "certify.n=150000", "--set", "certify.methods=['smoothed-modular']"]
     terminal = Terminal([*asked, *many], tmp_path)
     until(terminal.shows("certifying (smoothed-modular)"))
-    assert "The auditor: a proof for each person" in terminal.seen
+    assert "The auditor: for each person, a proof" in terminal.seen
     until(lambda: terminal.shows("wrote")() or any(tmp_path.glob("stopped/certificates/*.jsonl")))
     until(terminal.shows("lassi (orientation): certifying"))
     assert " left" in terminal.seen

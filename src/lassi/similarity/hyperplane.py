@@ -27,7 +27,8 @@ class _Hyperplane:
     batch = BATCH
 
     def __init__(self, train_set: Labelled, valid_set: Labelled, stream: Stream) -> None:
-        self.model = nn.Linear(train_set.z.shape[1], 1)
+        with stream.global_torch():  # its own start is overwritten
+            self.model = nn.Linear(train_set.z.shape[1], 1)
         nn.init.zeros_(self.model.weight)
         nn.init.zeros_(self.model.bias)
         self._train, self._valid = train_set, valid_set
