@@ -160,9 +160,10 @@ def test_code_in_a_file_is_refused_and_not_run(tmp_path: Path) -> None:
         UserError, match=r"glow.pt: the file holds more than tensors, perhaps code, which lassi never runs"
     ):
         read_glow(tmp_path / "glow.pt", 16)
-    (tmp_path / "plain.pkl").write_bytes(pickle.dumps(Malicious(tmp_path / "run"), protocol=2))  # torch.load's own
-    with pytest.raises(UserError, match=r"plain.pkl: the file holds more than tensors, perhaps code"):
-        read_glow(tmp_path / "plain.pkl", 16)
+    for protocol in (2, 4):  # torch.load's own, and one that it warns about
+        (tmp_path / "plain.pkl").write_bytes(pickle.dumps(Malicious(tmp_path / "run"), protocol=protocol))
+        with pytest.raises(UserError, match=r"plain.pkl: the file holds more than tensors, perhaps code"):
+            read_glow(tmp_path / "plain.pkl", 16)
     assert not (tmp_path / "run").exists()
 
 

@@ -1,6 +1,7 @@
 """Reading PyTorch files from others without running any code in them."""
 
 import pickle
+import warnings
 from pathlib import Path
 
 import torch
@@ -12,7 +13,9 @@ from lassi.base.errors import UserError
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors in a PyTorch file; weights-only loading refuses any code in it."""
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns about an unusual pickle, which is refused below
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise UserError(f"There is no file '{path}'.", hint="Check the path.") from None
     except pickle.UnpicklingError:

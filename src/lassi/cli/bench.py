@@ -17,9 +17,9 @@ Quick = Annotated[bool, typer.Option("--quick", help="Do less work, for rougher 
 
 @command(app, "data")
 def data(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
-    """Measure reading and rendering pictures.
+    """Measure how fast pictures are read and rendered.
 
-    Compares decoding with Pillow on its own, and rendering with casting every ray.
+    Compares decoding with plain Pillow, and rendering with casting every ray.
 
     Example: lassi bench data --quick
     """
@@ -56,7 +56,7 @@ def train(quick: Quick = False, threads: Threads = None, as_json: Json = False) 
 def certify(quick: Quick = False, threads: Threads = None, as_json: Json = False) -> None:
     """Measure certificates against the published procedure.
 
-    Compares the seconds per person of every certificate, at the paper's size; this takes ten minutes.
+    Compares the seconds per person for every certificate, at the paper's size; this takes ten minutes.
 
     Example: lassi bench certify --threads 1
     """

@@ -36,9 +36,9 @@ Every = Annotated[
 ]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of [certify], such as n=2000; repeatable."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a [certify] setting, such as n=2000; repeatable."),
 ]
-OwnSeed = Annotated[int | None, typer.Option("--seed", help="The seed of the draws.", show_default="the model's")]
+OwnSeed = Annotated[int | None, typer.Option("--seed", help="Seed for the random draws.", show_default="the model's")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -63,14 +63,19 @@ def certify(
     radius: Radius = None,
     split: Split = "test",
     every: Every = None,
-    image: Annotated[Path | None, typer.Option("--image", help="Certify one picture instead.")] = None,
+    image: Annotated[Path | None, typer.Option("--image", help="Certify this picture instead of a split.")] = None,
     sigma_rs: Annotated[
-        float | None, typer.Option("--sigma-rs", help="Noise on representations.", show_default="as C was trained")
+        float | None,
+        typer.Option("--sigma-rs", help="The noise on representations.", show_default="as in C's training"),
     ] = None,
     changes: Changes = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="The file to append to; with --image, the PNG.", show_default="in the run"),
+        typer.Option(
+            "--out",
+            help="The file to append to; with --image, the PNG file to write.",
+            show_default="in the run's folder; with --image, similar.png",
+        ),
     ] = None,
     seed: OwnSeed = None,
     threads: Threads = None,
@@ -159,18 +164,16 @@ def attack(
     every: Every = None,
     ways: Annotated[
         list[str] | None,
-        typer.Option("--way", help="end-points, grid, random or gradient; repeatable.", show_default="all"),
+        typer.Option("--way", help="Search by end-points, grid, random or gradient; repeatable.", show_default="all"),
     ] = None,
-    samples: Annotated[
-        int, typer.Option("--samples", min=1, help="Random similar people to try for each person.")
-    ] = 200,
+    samples: Annotated[int, typer.Option("--samples", min=1, help="Random similar people to try per person.")] = 200,
     seed: OwnSeed = None,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Search for similar people who get a different class.
 
-    Also finds the nearest of them. Example: lassi attack runs/celeba-32 --model naive --sensitive Blond_Hair
+    Finds the nearest one for each person. Example: lassi attack runs/celeba-32 --model naive --sensitive Blond_Hair
     """
     from lassi.base.progress import for_stream
     from lassi.certify.exact.attack import WAYS

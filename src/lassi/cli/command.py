@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 WIDTH_IN_FILES = 140  # columns of a table that is not printed to a terminal
 DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Seed = Annotated[int, typer.Option("--seed", help="The seed of everything random.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if an error occurs.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed for all random choices.")]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="the fastest number")
 ]
 Root = Annotated[
     Path | None,
-    typer.Option("--root", help="The folder of its files.", show_default="$LASSI_DATA/NAME or data/NAME"),
+    typer.Option("--root", help="The folder with the dataset's files.", show_default="$LASSI_DATA/NAME or data/NAME"),
 ]
-Device = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, …")]
+Device = Annotated[str, typer.Option("--device", help="The device to compute on: cpu, cuda, …")]
 Size = Annotated[int, typer.Option("--size", help="The working resolution, in pixels.")]
 
 

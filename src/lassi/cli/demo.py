@@ -19,7 +19,7 @@ LESS = (
 )
 
 INTRODUCTION = """This renders a small world of shapes. A classifier should predict the hue of an object, regardless of
-the side it is seen from; in its training data, the side gives the hue away. Who is provably treated alike?"""
+the side it is seen from; in its training data, the side gives away the hue. Who is provably treated alike?"""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,7 +27,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def demo(
-    quick: Annotated[bool, typer.Option("--quick", help="A smaller model and fewer people; the same code.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use a smaller model and fewer people.")] = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="The folder to write to.", show_default="runs/demo or runs/demo-quick"),
@@ -60,5 +60,5 @@ def demo(
     print_summary(tables(done.results, Pictures(recipe.data.name, recipe.data.size)))
     for path in done.written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"Open {folder / PAGE} in a browser: what was proven, for whom, and what was not.")
+    typer.echo(f"Open {folder / PAGE} in a browser to see what was proven, for whom, and what was not.")
     return None

@@ -38,11 +38,11 @@ def directions(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """List and compare directions, and show how true they are.
+    """Compare directions with each other and with the truth.
 
-    How long they are, how certain, how well they separate the attribute, and what else they change. Kinds that the
-    recipe does not use are computed. Examples: lassi directions runs/celeba-32 · lassi directions runs/celeba-32
-    --attribute Young --kind mean-difference --kind perpendicular
+    Shows how long they are, how precisely they are estimated, how well they separate the attribute's values, and what
+    else they change. Kinds that the recipe does not use are computed first. Examples: lassi directions
+    runs/celeba-32 · lassi directions runs/celeba-32 --attribute Young --kind mean-difference --kind perpendicular
     """
     from lassi.base.compute import Compute
     from lassi.base.progress import for_stream
@@ -65,7 +65,7 @@ def directions(
         return print_json({"directions": summary, "cosines": cosines, "truth": truth})
     _print_summary(summary)
     if cosines:
-        typer.echo("\nCosines (between spans of several vectors, the largest):")
+        typer.echo("\nCosines (between spans of several vectors, the largest one):")
         cells = [[pair.one, pair.other, f"{pair.cosine:+.3f}"] for pair in cosines]
         print_table(["one", "other", "cosine"], cells, right=["cosine"])
     _print_truth(truth)
@@ -115,11 +115,12 @@ def show(
     run: RunFolder,
     attributes: Attributes = None,
     kind: Annotated[
-        str | None, typer.Option("--kind", help="A kind of directions: {kinds}.", show_default="one vector")
+        str | None,
+        typer.Option("--kind", help="A kind of directions: {kinds}.", show_default="one with a single vector"),
     ] = None,
     radius: Radius = 1.0,
-    count: Annotated[int, typer.Option("--count", min=1, help="People, or scenes, to show.")] = 6,
-    columns: Annotated[int, typer.Option("--columns", help="Values of t, the original in the middle.")] = 9,
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of people, or scenes, to show.")] = 6,
+    columns: Annotated[int, typer.Option("--columns", help="Number of values of t, centred on the original.")] = 9,
     out: Annotated[Path, typer.Option("--out", help="The PNG file to write.")] = Path("similar.png"),
     seed: Seed = 0,
     threads: Threads = None,
@@ -127,9 +128,9 @@ def show(
 ) -> None:
     """Draw people and those similar to them.
 
-    One row per person, one column per t; several attributes move together. Where the truth is known (orientation of
-    shapes), the true people are above and the steps along the direction below. Examples: lassi show
-    runs/shapes · lassi show runs/celeba-32 --attribute Young --attribute Pale_Skin
+    One row per person, one column per value of t; several attributes change together. Where the truth is known (the
+    orientation of shapes), the truly similar people are shown above and the steps along the direction below.
+    Examples: lassi show runs/shapes · lassi show runs/celeba-32 --attribute Young --attribute Pale_Skin
     """
     from lassi.base.threads import use_threads
     from lassi.data.sheet import save_sheet

@@ -54,7 +54,7 @@ def check(
     run: Run,
     along: Annotated[
         Path | None,
-        typer.Option("--along", help="Also check along these displacements: a .npy file, (n, q)."),
+        typer.Option("--along", help="Also check along these displacements: a .npy file of shape (n, q)."),
     ] = None,
     count: Annotated[int, typer.Option("--count", min=1, help="Number of pictures to check.")] = 64,
     threads: Threads = None,
@@ -62,8 +62,9 @@ def check(
 ) -> None:
     """Check that a flow is invertible.
 
-    Encodes and decodes pictures in float32 and float64, and with --along also at up to five times each displacement.
-    Saves a report next to the flow. The exit code is 1 if the flow is not invertible up to rounding error.
+    Encodes and decodes pictures in float32 and float64, and with --along also after moving them by up to five
+    times each displacement. Saves a report next to the flow. The exit code is 1 if the flow is not invertible up to
+    rounding error.
 
     Examples: lassi flow check runs/shapes · lassi flow check runs/shapes --along directions.npy
     """

@@ -14,7 +14,7 @@ app = group("Published weights: convert them for lassi. Code in a file is never 
 @command(app, "glow")
 def glow(
     checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A PyTorch state dict.")],
-    size: Annotated[int, typer.Option("--size", help="Height and width of the pictures; the file does not say.")],
+    size: Annotated[int, typer.Option("--size", help="Height and width of the pictures (not stored in the file).")],
     out: Annotated[Path, typer.Option("--out", help="The folder of the run to write to.")] = Path("runs/imported"),
     threads: Threads = None,
     as_json: Json = False,
@@ -65,7 +65,7 @@ def vectors(
 ) -> None:
     """Convert attribute vectors to directions.
 
-    Each file holds arrays arr_0, arr_1, …, one per level of the flow. Several files give one set of directions.
+    Each file holds arrays arr_0, arr_1, …, one per level of the flow. Several files give a single set of directions.
 
     Example: lassi import vectors young.npz --flow runs/celeba --attribute Young --out runs/celeba/young
     """

@@ -11,7 +11,7 @@ from lassi.cli import bench, certify, data, demo, directions, flow, imports, rep
 from lassi.cli.command import INTERRUPTED, USERS_ERROR, group, warn
 
 ABOUT = """Proves, person by person, that an image classifier gives the same answer to everybody who differs
-from that person only in given attributes: skin tone, age, hair colour, orientation.
+from that person only in chosen attributes, such as skin tone, age, hair colour or orientation.
 
 Start with `lassi demo`. Add --help to any command for details."""
 

@@ -16,13 +16,15 @@ def add_to(app: typer.Typer) -> None:
 
 def report(
     run: RunFolder,
-    out: Annotated[Path | None, typer.Option("--out", help="The HTML file.", show_default="RUN/report.html")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The HTML file to write.", show_default="RUN/report.html")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the page of a run, for readers who do not code.
+    """Write a run's report, for readers who do not code.
 
-    What was proven, for whom, and what was not, in one self-contained file. Example: lassi report runs/shapes --out
-    shapes.html
+    One self-contained HTML file that shows what was proven, for whom, and what was not. Example: lassi report
+    runs/shapes --out shapes.html
     """
     from lassi.base.progress import for_stream
     from lassi.report.write import write_report

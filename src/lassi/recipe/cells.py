@@ -11,9 +11,7 @@ from typing import Any
 from lassi.base.artefact import digest
 from lassi.base.errors import UserError
 from lassi.recipe.tables import ExperimentTable
-from lassi.representation.methods import TRAINING_METHODS, TrainingMethod
-
-Weight = float | int | str | bool
+from lassi.representation.methods import TRAINING_METHODS, TrainingMethod, Weight
 
 
 @dataclass(frozen=True)

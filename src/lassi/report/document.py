@@ -127,7 +127,7 @@ def made_by(run: Run) -> Made:
     """How the run was made, for anyone who wants to repeat it."""
     return Made(
         run.command,
-        json.loads(run.recipe.model_dump_json(exclude_none=True)),
+        json.dumps(run.recipe.model_dump(mode="json", exclude_none=True), indent=1, ensure_ascii=False),
         run.recipe.run.seeds,
         platform.python_version(),
         {name: version(name) for name in LIBRARIES},

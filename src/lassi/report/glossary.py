@@ -32,24 +32,24 @@ class Section:
 OUTCOMES = [
     Entry("certified", "It is proven that everybody similar to this person gets the same answer."),
     Entry("refuted", "A counterexample was found: somebody similar to this person gets a different answer."),
-    Entry("not certified", "There is an answer, but no proof was found. That says nothing either way."),
+    Entry("not certified", "The model answers, but nothing was proven. Similar people may get a different answer."),
     Entry("abstained", "The smoothed model is not sure enough to answer. This counts as not certified, and as wrong."),
     Entry("undecided", "Neither proven nor refuted within the budget. This counts as not certified."),
 ]
 TERMS = [
-    Entry("person", "One picture. Where pictures show rendered objects, a person is such a picture."),
-    Entry("unit", "One independent draw: a scene or an identity. Several pictures of one person are one unit."),
+    Entry("person", "One picture, even if it shows a rendered object."),
+    Entry("unit", "One independent sample: a scene or a real person, who may appear in several pictures."),
     Entry("similar", "Two people are similar if they differ only in the sensitive attributes, by at most ε."),
-    Entry("sensitive attribute", "What must not matter for the answer: skin tone, age, hair colour, orientation."),
+    Entry("sensitive attribute", "What must not affect the answer, such as skin tone, age or orientation."),
     Entry("direction", "A step in the generative model's latent space that changes an attribute."),
-    Entry("ε", "How far along the directions people may differ and still count as similar; 1 is one whole step."),
+    Entry("ε", "How far people may differ along the directions and still count as similar; 1 is one whole step."),
     Entry("counterexample", "A similar person who gets a different answer, confirmed by the model itself."),
     Entry(
         "truly similar",
         "People known to differ only in the sensitive attribute, independently of any generative model.",
     ),
     Entry("coverage", "How much of the difference between truly similar people lies within “similar”."),
-    Entry("budget", "How long the exact search may take for one person, in boxes."),
+    Entry("budget", "How many boxes (sets of similar people) the exact search may examine for one person."),
     Entry("margin", "The lead of the original answer. Below 0 the answer has changed."),
     Entry("accuracy", "The share of people who get the right answer; an abstention counts as wrong."),
 ]

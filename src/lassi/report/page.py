@@ -44,7 +44,6 @@ def render(document: Document) -> str:
         outcomes={outcome.name.lower(): outcome.label for outcome in Outcome},
         glossary=glossary(document),
         data=embedded(gallery_data(document.gallery)),
-        recipe=json.dumps(document.made.recipe, indent=1, ensure_ascii=False),
         style=Markup(style),
         script=Markup(script),
         hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

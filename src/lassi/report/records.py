@@ -1,7 +1,6 @@
 """The content of a report, as typed records: the page is drawn from a :class:`Document` and nothing else."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from lassi.certify.intervals import Interval
 from lassi.flow.check import FlowCheck
@@ -224,7 +223,7 @@ class Made:
     """How the run was made, for anyone who wants to repeat it."""
 
     command: str
-    recipe: dict[str, Any]
+    recipe: str
     seeds: list[int]
     python: str
     libraries: dict[str, str]

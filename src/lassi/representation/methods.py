@@ -6,9 +6,11 @@ write a class and list it in :data:`TRAINING_METHODS`.
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from lassi.representation.objective import Objective
+
+Weight = float | int | str | bool
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class TrainingMethod(ABC):
         """What R is trained to do."""
 
     @property
-    def weights(self) -> dict[str, Any]:
+    def weights(self) -> dict[str, Weight]:
         """The settings that distinguish two models of this method, apart from the noise on representations."""
         return {name: value for name, value in asdict(self).items() if name != "sigma_rs"}
 
@@ -56,7 +58,7 @@ class DataAug(TrainingMethod):
     """Classification of everybody and of people similar to them."""
 
     name = "dataaug"
-    meaning = "A model that is also shown random similar people in training, with the same correct answer."
+    meaning = "A model that is also trained on random similar people, labelled with the same correct answer."
 
     samples: int = 10
 

@@ -41,8 +41,8 @@ class ExactModular(Method[NoPlan]):
     title = "exact, modular"
     meaning = (
         "A certificate without sampling, split between producer and consumer: the producer computes how far apart "
-        "similar people can be, the consumer within what distance its linear classifier keeps its answer. Always "
-        "right, up to a rounding error that is itself bounded."
+        "similar people can be, and the consumer the distance within which its linear classifier keeps its answer. "
+        "Always right, up to a rounding error that is itself bounded."
     )
 
     def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> NoPlan:  # noqa: ARG002

@@ -52,9 +52,9 @@ class SmoothedJoint(SmoothedMethod[JointPlan]):
     name = NAME
     title = "smoothed, joint"
     meaning = (
-        "A certificate for representation and classifier together, smoothed over the sensitive attributes themselves. "
-        "It usually proves more than the modular one, but producer and consumer can no longer certify separately. It "
-        "relies on samples, so it can be wrong, but only with the small probability stated."
+        "A certificate for the representation and the classifier together, smoothed over the sensitive attributes "
+        "themselves. It usually proves more than the modular one, but the producer and the consumer can no longer "
+        "certify separately. It relies on samples, so it can be wrong, but only with the small probability stated."
     )
 
     def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> JointPlan:  # noqa: ARG002

@@ -56,9 +56,10 @@ class SmoothedModular(SmoothedMethod[ModularPlan]):
     title = "smoothed, modular"
     meaning = (
         "The paper's own certificate, for a smoothed model that answers by majority vote over small random changes. "
-        "The producer bounds how far apart similar people can be (d_cs), the consumer how far apart they may be "
-        "without getting a different answer (d_rs); each certifies separately. It relies on samples, so it can be "
-        "wrong, but only with the small probability stated."
+        "The producer, who trains the representation, bounds how far apart similar people can be (d_cs). The "
+        "consumer, who trains a classifier on it, bounds how far apart they may be without getting a different answer "
+        "(d_rs). Each certifies separately. It relies on samples, so it can be wrong, but only with the small "
+        "probability stated."
     )
     checks_end_points = True
 

@@ -35,7 +35,7 @@ class Discovered(Kind):
     """What the classifier reacts to, other than the target itself."""
 
     name = "discovered"
-    meaning = "Steps found by searching for what changes a classifier's answer most; they have no names."
+    meaning = "Steps found by searching for what changes a classifier's answer most, rather than for a named attribute."
     needs_target = True
     needs_classifier = True
     most_attributes = 1

@@ -12,8 +12,8 @@ class Pairs(Kind):
 
     name = "pairs"
     meaning = (
-        "Steps from the average of each value below an attribute's middle to the average of each value above it; "
-        "combined, they reach much further than a single step."
+        "Steps from the average person with each value below an attribute's middle value to the average person with "
+        "each value above it; combined, they reach much further than a single step."
     )
     takes_many_values = True
 
