@@ -1,5 +1,6 @@
 """The whole model, from pictures on."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas
@@ -14,6 +15,7 @@ from lassi.base.streams import Stream
 from lassi.certify.along.model import Model
 from lassi.certify.exact.attack import attack_people
 from lassi.certify.methods import METHODS
+from lassi.certify.settings import Certification
 from lassi.flow.glow import Glow, GlowSettings
 from lassi.flow.protocol import IdentityFlow
 from lassi.similarity.sets import SimilaritySet
@@ -200,3 +202,25 @@ def test_a_sequence_of_certificates_shows_itself() -> None:
     assert html.count("<tr>") == 21
     assert "counterexample" in html
     assert sum(found.counts().values()) == 40
+
+
+def test_a_shared_budget_is_that_of_the_smoothed_model_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With family = "all" the model that predicts is the one that is certified."""
+    ours = fair_model(5, length=0.2)
+    model = replace(ours, settings=Certification(n=3000, n0=3000, n_rs=2000, n_rs0=200, family="all"))
+    plans, method = [], METHODS["smoothed-modular"]
+    for name in ("certify", "predict"):
+        plain = getattr(method, name)
+        monkeypatch.setattr(
+            method, name, lambda s, p, plan, plain=plain, **more: plans.append(plan) or plain(s, p, plan, **more)
+        )
+    model.certify(random_people(5, 6), "smoothed-modular")
+    model.predict_smoothed(random_people(5, 6))
+    assert len(plans) == 2
+    assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize("shape", [(0, 20), (0, 3, 8, 8)])
+def test_nobody_is_refused_in_one_sentence(shape: tuple[int, ...]) -> None:
+    with pytest.raises(UserError, match="The pictures have shape"):
+        fair_model(1).certify(torch.zeros(shape))

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from lassi.base.errors import UserError
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.certificates import Certificates
 from lassi.certify.intervals import certified_share, one_per_unit, population_bound, share_by_unit
@@ -74,3 +75,12 @@ def test_certified_but_unfair_is_counted_strictly() -> None:
 def test_means_and_deviations_over_seeds() -> None:
     assert Spread.of([1.0, 2.0, 6.0]) == Spread(3.0, math.sqrt(7))
     assert Spread.of([1.0]) == Spread(1.0, None)
+
+
+@pytest.mark.parametrize("units", [[0, 1], range(50), [[0] * 40]])
+def test_units_of_another_length_are_refused(units) -> None:
+    found = Certificates([person(number=n) for n in range(40)])
+    with pytest.raises(UserError, match="There are 40 pictures, but units of shape"):
+        found.share(units)
+    with pytest.raises(UserError, match="Give one unit per picture"):
+        share_by_unit([True] * 40, units, seed=0)

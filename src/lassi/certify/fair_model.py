@@ -78,6 +78,8 @@ class FairModel:
     def latents(self, images: ImageLike) -> Tensor:
         """z = E(x) of pictures: uint8 ``(B, 3, H, W)``, or float as used to train the flow."""
         x = torch.as_tensor(images)
+        if not len(x) or (isinstance(self.flow, Glow) and x.ndim != 4):
+            raise UserError(f"The pictures have shape {tuple(x.shape)}.", hint="Give at least one: (B, 3, H, W).")
         seen = flow_input(x) if isinstance(self.flow, Glow) else quantise(x) if x.dtype == torch.uint8 else x
         return torch.cat([self.flow.encode(part) for part in torch.split(seen, CHUNK)])
 
@@ -93,7 +95,8 @@ class FairModel:
         self, images: ImageLike, method: str = SmoothedModular.name, *, seed: int = 0
     ) -> list[int | None]:
         """The class that the smoothed model certified by this method predicts for each picture; None: it abstains."""
-        return self._certifier(method, seed, people=1).predict(self._people(images))
+        people = self._people(images)
+        return self._certifier(method, seed, people=len(people)).predict(people)
 
     def certify(
         self, images: ImageLike, method: str | None = None, *, seed: int = 0, progress: Progress = SILENT

@@ -66,8 +66,18 @@ def share_by_unit(holds: ArrayLike, units: ArrayLike, *, seed: int) -> Interval:
         holds: whether it holds for each picture, ``(people,)``.
         units: the unit of each picture, ``(people,)``.
     """
-    chosen = np.asarray(holds, bool)[one_per_unit(units, seed=seed)]
+    values = np.asarray(holds, bool)
+    _refuse_other_lengths(len(values), units)
+    chosen = values[one_per_unit(units, seed=seed)]
     return share_of(int(chosen.sum()), len(chosen))
+
+
+def _refuse_other_lengths(people: int, units: ArrayLike) -> None:
+    if np.asarray(units).shape != (people,):
+        raise UserError(
+            f"There are {people} pictures, but units of shape {np.asarray(units).shape}.",
+            hint="Give one unit per picture.",
+        )
 
 
 def one_per_unit(units: ArrayLike, *, seed: int) -> NDArray[np.int64]:
@@ -86,6 +96,7 @@ def certified_share(certificates: Sequence[Certificate], units: ArrayLike, *, se
     """The share of units that are certified, and the bound for the population they were sampled from."""
     if not certificates:
         raise UserError("There are no certificates to count.", hint="Certify somebody first.")
+    _refuse_other_lengths(len(certificates), units)
     rows = one_per_unit(units, seed=seed)
     certified = sum(certificates[row].is_certified for row in rows)
     alpha = max(certificate.alpha for certificate in certificates)

@@ -82,6 +82,7 @@ class Method(ABC, Generic[Plan]):
     """
 
     name: ClassVar[str]
+    version: ClassVar[int] = 1  # raise it whenever the same plan gives other certificates
     title: ClassVar[str]  # for table headings
     meaning: ClassVar[str]  # its glossary entry, in plain words
     decides: ClassVar[bool] = False  # refutes as well as proves, with counterexamples

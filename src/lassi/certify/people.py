@@ -46,7 +46,7 @@ class Certifier:
     def settings_hash(self) -> str:
         """A hash of every choice that the certificates depend on."""
         seed = self.subject.seed if isinstance(self.method, SmoothedMethod) else None
-        return digest([self.method.name, asdict(self.plan), seed])
+        return digest([self.method.name, self.method.version, asdict(self.plan), seed])
 
     def refuse_infeasible(self) -> None:
         """Refuse, before any work, what cannot yield a certificate."""

@@ -40,7 +40,7 @@ def flow_input(images: Tensor) -> Tensor:
             "flow was trained on floor(v / 8) / 32 - 0.5 of 8-bit values v.",
             hint="Give 8-bit pictures as uint8; they are converted for you.",
         )
-    return images
+    return images.float()
 
 
 def dequantise(x: Tensor, *, stream: Stream) -> Tensor:

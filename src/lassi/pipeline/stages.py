@@ -8,7 +8,7 @@ from lassi.base.errors import unknown
 from lassi.pipeline.feasible import refuse_impossible
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import is_reported, report_of
-from lassi.results.measure import measure_run
+from lassi.results.measure import has_certificates, measure_run
 from lassi.results.records import Results
 from lassi.results.store import write_results
 from lassi.run import folder as places
@@ -57,7 +57,7 @@ class Pipeline:
                 self._say(STAGES[stage])
                 steps[stage]()
         if until == "classifier" and self.run.cells:
-            self._measure(certified=False)
+            self._measure(certified=has_certificates(self.run))
 
     def _wrote(self, *names: str) -> None:
         self.written.extend(self.run.folder / name for name in names)

@@ -14,7 +14,7 @@ from lassi.base.errors import UserError, unknown
 from lassi.certify.settings import Certification
 from lassi.data.annotation_files import read_text
 from lassi.flow.glow import GlowSettings
-from lassi.recipe.cells import Cell, cells_of
+from lassi.recipe.cells import Cell, by_question, cells_of
 from lassi.recipe.tables import (
     BaselinesTable,
     ClassifierTable,
@@ -50,7 +50,12 @@ class Recipe(Table):
         self.classifier.training(0.0)
         for experiment in self.experiment:
             self.representation.training(Objective(), experiment.epochs, experiment.batch)
-        self.cells()
+        for question, cells in by_question(self.cells()).items():
+            if len({self.certification(cell.experiment).methods for cell in cells}) > 1:
+                raise UserError(
+                    f"The models of one question are certified by different methods: {question}.",
+                    hint='Give their experiments the same `certify`, or different names: table = "…".',
+                )
         return self
 
     def cells(self) -> list[Cell]:

@@ -7,6 +7,7 @@ from lassi.base.files import write_whole
 from lassi.base.progress import SILENT, Progress
 from lassi.report.document import document_of
 from lassi.report.page import render
+from lassi.results.measure import made_of
 from lassi.results.records import Results
 from lassi.results.store import read_results
 from lassi.run.folder import PAGE
@@ -39,7 +40,10 @@ def report_of(run: Run, results: Results, out: Path | None = None, *, progress: 
 
 
 def refuse_unfinished(run: Run, results: Results) -> None:
-    """Refuse a run whose results lack certificates that the recipe asks for."""
+    """Refuse results that lack a certificate that the recipe asks for, or are about other models."""
+    asked = [(cell.question, cell.model, cell.seed) for cell in run.cells]
+    if [(found.question, found.model, found.seed) for found in results.cells] != asked:
+        raise _outdated(run)
     for cell, found in zip(run.cells, results.cells, strict=True):
         missing = set(run.recipe.certification(cell.experiment).methods) - set(found.certificates)
         if missing:
@@ -48,3 +52,12 @@ def refuse_unfinished(run: Run, results: Results) -> None:
                 f"{', '.join(sorted(missing))}).",
                 hint=f"Run: {run.command}",
             )
+        if found.made_of != made_of(run, cell, certified=True):
+            raise _outdated(run)
+
+
+def _outdated(run: Run) -> UserError:
+    return UserError(
+        f"The results in '{run.folder}' are about other models or settings than the run has now.",
+        hint=f"Run: {run.command}",
+    )

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.certify.intervals import Interval, share_by_unit
@@ -78,7 +79,18 @@ def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
         share_equal(r, model, z, similar),
         _plain_truth(run, cell, model) if run.knows_similar(cell.sensitive) else None,
         _certificates(run, cell) if certified else {},
+        made_of(run, cell, certified=certified),
     )
+
+
+def made_of(run: Run, cell: Cell, *, certified: bool) -> dict[str, str]:
+    """What the figures of a cell are about: a report refuses figures that are about anything else."""
+    auditor = Auditor.of(run, cell)
+    found = auditor.made_of()
+    if certified:
+        people = auditor.people("test")
+        found |= {name: auditor.certifier(name, people).settings_hash for name in auditor.settings.methods}
+    return found
 
 
 def _labels(run: Run, cell: Cell, group: str) -> Tensor:
@@ -113,6 +125,16 @@ def _certificates(run: Run, cell: Cell) -> dict[str, MethodResult]:
         first = auditor.settings.methods[0]
         found[first] = replace(found[first], truth=scene_counts(auditor.certificates(first, SCENES)))
     return found
+
+
+def has_certificates(run: Run) -> bool:
+    """Whether everything that the recipe asks for has been certified."""
+    try:
+        for cell in run.cells:
+            _certificates(run, cell)
+    except UserError:
+        return False
+    return bool(run.cells)
 
 
 @torch.no_grad()

@@ -97,6 +97,7 @@ class CellResult:
         units: how many units the test people form.
         accuracy: of the plain model on the test people, one picture per unit.
         distance: mean ‖R(z) − R(z′)‖ over test people and random similar people.
+        made_of: the content of flow, directions, representation and classifier, and a hash of each method's settings.
         end_points_equal: the share of test people who get the same answer from the plain model at all ends of S(x).
     """
 
@@ -111,6 +112,7 @@ class CellResult:
     end_points_equal: float
     truth: PlainTruth | None = None
     certificates: dict[str, MethodResult] = field(default_factory=dict)
+    made_of: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,7 @@ class Auditor:
                 asdict(self.settings.shared_by(len(people)).centres(self.similar.radius)),
                 self.draws,
                 array_hash(np.asarray(people.numbers)),
+                array_hash(people.z.numpy()),
             ]
         )
         dim = self.network.representation.widths[-1]
@@ -108,15 +109,18 @@ class Auditor:
         directions = self.run.load_all_directions(self.cell.experiment, self.cell.sensitive)
         return digest([[found.content for found in directions], self.similar.radius])
 
-    def depends_on(self, certifier: Certifier) -> dict[str, str]:
-        """Fingerprints of everything that a certificate depends on."""
+    def made_of(self) -> dict[str, str]:
+        """The content of everything behind the model and its similarity set."""
         return {
             "flow": self.run.load_flow().content,
             "directions": self._similarity_hash(),
             "representation": self.run.representation_artefact(self.cell.representation).content,
             "classifier": self.run.classifier_artefact(self.cell).content,
-            "settings": certifier.settings_hash,
         }
+
+    def depends_on(self, certifier: Certifier) -> dict[str, str]:
+        """Fingerprints of everything that a certificate depends on."""
+        return self.made_of() | {"settings": certifier.settings_hash}
 
     def file(self, certifier: Certifier, path: Path | None = None) -> CertificateFile:
         """The file with the certificates: one per model, method and settings, for all people."""

@@ -50,8 +50,9 @@ def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) 
     """The directions of an attribute; the target matters for the kinds that avoid changing it."""
     chosen = kind_named(kind)
     target = target if chosen.needs_target else None
-    classify = None
+    classify, classifier = None, None
     if chosen.needs_classifier and target is not None:
+        classifier = run.baseline_artefact("resnet", target, run.seed).content
         classify = nn.Sequential(run.load_baseline("resnet", target, run.seed), nn.Softmax(1), _Last())
     return DirectionsStage(
         run.folder / DIRECTIONS / named(attribute, kind, settings={"target": target}),
@@ -63,6 +64,7 @@ def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) 
         run.glow.decode,
         classify,
         run.seed,
+        classifier,
     )
 
 

@@ -1,6 +1,7 @@
 """A run: a folder with everything that a recipe made. It loads what exists and reports what is missing."""
 
 import json
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
@@ -105,7 +106,8 @@ class Run:
         data = self.recipe.data
         if group == SCENES:
             assert isinstance(self.dataset, FactorDataset)
-            return self.dataset.similar(self.people("test")[: data.scenes]).reshape(-1)
+            _, first = np.unique(self.units("test"), return_index=True)  # a scene is judged once
+            return self.dataset.similar(self.people("test")[np.sort(first)][: data.scenes]).reshape(-1)
         step = every or (data.every if group == "test" else 1)
         people = self.dataset.people(group, every=step, first=data.first if group == "test" else 0)
         if len(people) <= data.at_most.get(group, len(people)):
@@ -192,14 +194,14 @@ class Run:
     # --- the producer and the consumer --------------------------------------------------------------------------
 
     def representation_artefact(self, cell: RepresentationCell) -> Artefact:
-        return self._artefacts.get(("R", cell.folder), lambda: self._load(places.representation_stage(self, cell)))
+        return self._remembered(("R", cell.folder), lambda: places.representation_stage(self, cell))
 
     def load_representation(self, cell: RepresentationCell) -> Representation:
         return load_representation(self.representation_artefact(cell).folder)
 
     def represented(self, cell: RepresentationCell, group: str) -> Tensor:
         """R(z) of a group, ``(people, k)``."""
-        key = (cell.folder, group)
+        key = (self.representation_artefact(cell).content, group)
         return self._represented.get(key, lambda: represent(self.load_representation(cell), self.load_latents(group).z))
 
     def classifier_artefact(self, cell: Cell) -> Artefact:
@@ -210,8 +212,11 @@ class Run:
     def load_classifier(self, cell: Cell) -> Classifier:
         return load_classifier(self.classifier_artefact(cell).folder)
 
+    def baseline_artefact(self, kind: str, task: str, seed: int) -> Artefact:
+        return self._load(places.baseline_stage(self, kind, task, seed))
+
     def load_baseline(self, kind: str, task: str, seed: int) -> nn.Module:
-        return load_baseline(self._load(places.baseline_stage(self, kind, task, seed)).folder)
+        return load_baseline(self.baseline_artefact(kind, task, seed).folder)
 
     def load_network(self, cell: Cell) -> Model:
         """R and C of a cell, as the certification methods use them."""
@@ -243,6 +248,13 @@ class Run:
             cell.sigma_rs,
             self.recipe.certification(cell.experiment),
         )
+
+    def _remembered(self, key: tuple[str, str], stage: Callable[[], Kept]) -> Artefact:
+        """The artefact of a stage, which is still what it was when it was first loaded."""
+        found = self._artefacts.get(key, lambda: self._load(stage()))
+        if Artefact(found.folder).content != found.content:
+            raise Missing(f"'{found.folder}' was replaced while this run was open.", hint="Open the run again.")
+        return found
 
     def _load(self, stage: Kept) -> Artefact:
         try:

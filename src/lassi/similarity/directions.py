@@ -65,6 +65,7 @@ class DirectionsStage:
         target: the attribute that a classifier predicts, for kinds that avoid changing it.
         decode, classify: for kinds that need a classifier: latents to pictures, and pictures to the target's
             probability.
+        classifier: the content of the classifier behind ``classify``.
     """
 
     folder: Path
@@ -76,6 +77,7 @@ class DirectionsStage:
     decode: Decode | None = None
     classify: Decode | None = None
     seed: int = 0
+    classifier: str | None = None
 
     def __post_init__(self) -> None:
         kind_named(self.kind).refuse_unfit(self.train.dataset.attribute(self.attribute), self.target)
@@ -90,6 +92,8 @@ class DirectionsStage:
             "train": self.train.artefact.content,
             "valid": self.valid.artefact.content,
         }
+        if self.classifier is not None:
+            parents["classifier"] = self.classifier
         return Identity(STAGE, VERSION, settings, parents, self.seed)
 
     def write(self, draft: Draft, compute: Compute) -> None:

@@ -1,0 +1,112 @@
+"""No certificate or figure is taken for that of another picture, model or setting."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lassi.base.compute import Compute
+from lassi.base.errors import UserError
+from lassi.base.stage import Missing
+from lassi.certify.method import People
+from lassi.pipeline.stages import run_recipe
+from lassi.recipe.recipe import Recipe, load_recipe
+from lassi.report.write import write_report
+from lassi.results.store import read_results
+from lassi.run.auditor import Auditor
+from lassi.run.picture import certify_picture
+from lassi.run.run import SCENES, Run
+
+NANO = Path(__file__).parents[1] / "nano.toml"
+ONE = Compute(threads=1)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("nano") / "run"
+    run_recipe(str(NANO), folder, compute=ONE)
+    return folder
+
+
+@pytest.fixture
+def copied(finished: Path, tmp_path: Path) -> Path:
+    shutil.copytree(finished, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_two_pictures_certified_by_one_auditor_have_certificates_of_their_own(finished: Path, tmp_path: Path) -> None:
+    run = Run.open(finished)
+    for number in range(3):
+        picture = run.dataset.images([7 * number])[0].transpose(1, 2, 0)
+        Image.fromarray(picture).save(tmp_path / f"{number}.png")
+    paths = [tmp_path / f"{number}.png" for number in range(3)]
+    together = Auditor.of(run, run.cells[-1])
+    radii = [certify_picture(together, path, "smoothed-modular").certificate.figures["centre_radius"] for path in paths]
+    alone = []
+    for path in paths:
+        opened = Run.open(finished)
+        audit = certify_picture(Auditor.of(opened, opened.cells[-1]), path, "smoothed-modular")
+        alone.append(audit.certificate.figures["centre_radius"])
+    assert radii == alone
+    assert len(set(radii)) == 3
+
+
+def test_people_of_the_same_numbers_but_other_latents_are_other_people(finished: Path) -> None:
+    run = Run.open(finished)
+    auditor = Auditor.of(run, run.cells[-1])
+    people = auditor.people("test")
+    moved = People(people.z.flip(0), people.numbers)
+    first, second = (auditor.certifier("smoothed-modular", some)(some) for some in (people, moved))
+    assert [c.figures["centre_radius"] for c in first] != [c.figures["centre_radius"] for c in second]
+
+
+def test_a_run_that_is_open_while_a_model_is_replaced_does_not_certify_the_new_one(copied: Path) -> None:
+    held = Run.open(copied)
+    cell = held.cells[-1]
+    held.load_network(cell)
+    changed = load_recipe(str(NANO), ["representation.learning_rate=0.003"])
+    run_recipe(changed, copied, compute=ONE)
+    with pytest.raises(Missing, match="was replaced while this run was open"):
+        held.load_network(cell)
+
+
+def test_a_report_refuses_results_about_other_models(copied: Path) -> None:
+    kept = (copied / "results.json").read_bytes()
+    assert write_report(copied, copied / "page.html").is_file()
+    changes = ["representation.learning_rate=0.003"]
+    run_recipe(load_recipe(str(NANO), changes), copied, compute=ONE)
+    (copied / "results.json").write_bytes(kept)
+    with pytest.raises(UserError, match="are about other models or settings than the run has now"):
+        write_report(copied, copied / "other.html")
+    run_recipe(load_recipe(str(NANO), [*changes, "certify.n=1100"]), copied, compute=ONE)
+    newer = read_results(copied)
+    (copied / "results.json").write_bytes(kept)
+    with pytest.raises(UserError, match="are about other models or settings"):
+        write_report(copied, copied / "other.html")
+    assert newer.cells[0].made_of["smoothed-modular"] != newer.cells[0].made_of["smoothed-joint"]
+
+
+def test_stopping_early_on_a_finished_run_keeps_its_certificates_in_the_results(copied: Path) -> None:
+    before = (copied / "results.json").read_bytes()
+    run_recipe(str(NANO), copied, until="classifier", compute=ONE)
+    assert (copied / "results.json").read_bytes() == before
+
+
+def test_a_scene_is_judged_once_however_often_it_is_tested(tiny_recipe: Path, tmp_path: Path) -> None:
+    run = Run(load_recipe(str(tiny_recipe), ["data.every=3", "data.scenes=30"]), tmp_path)
+    people = run.people(SCENES)
+    assert len(people) == len(set(people.tolist())) == 450
+    assert len(np.unique(run.dataset.units(people))) == 30
+
+
+def test_models_of_one_question_are_certified_alike() -> None:
+    recipe = load_recipe("celeba-32").model_dump(mode="json", exclude_none=True)
+    naive, lassi = ({**recipe["experiment"][0]} for _ in range(2))
+    naive["methods"], lassi["methods"] = ({name: naive["methods"][name]} for name in ("naive", "lassi"))
+    lassi["certify"] = ["exact-joint"]
+    recipe["experiment"] = [naive, lassi]
+    with pytest.raises(UserError, match="models of one question are certified by different methods"):
+        Recipe.model_validate_json(json.dumps(recipe))
