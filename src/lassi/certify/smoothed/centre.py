@@ -46,10 +46,10 @@ latent is shorter by at most ε‖A‖, less than the length of the farthest dra
 Along a polyline it assumes that z′ does not have many more knots than z. [docs/mathematics.md#rounding]
 """
 
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE = 1e-10
 """Share of a squared median below which the loss from products does not matter.
 
-The median, rounded up, then grows by at most the factor 1 + 10^−12 / 2, which ``DISTANCE_ROUND_UP`` covers.
+The median, rounded up, then grows by at most the factor 1 + 10^−10 / 2, which ``DISTANCE_ROUND_UP`` covers.
 [docs/mathematics.md#rounding]
 """
 
