@@ -106,8 +106,9 @@ class Run:
         data = self.recipe.data
         if group == SCENES:
             assert isinstance(self.dataset, FactorDataset)
-            _, first = np.unique(self.units("test"), return_index=True)  # a scene is judged once
-            return self.dataset.similar(self.people("test")[np.sort(first)][: data.scenes]).reshape(-1)
+            tested = self.people("test")
+            _, first = np.unique(self.dataset.units(tested), return_index=True)  # a scene is judged once
+            return self.dataset.similar(tested[np.sort(first)][: data.scenes]).reshape(-1)
         step = every or (data.every if group == "test" else 1)
         people = self.dataset.people(group, every=step, first=data.first if group == "test" else 0)
         if len(people) <= data.at_most.get(group, len(people)):
