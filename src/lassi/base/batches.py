@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from lassi.base.streams import Stream
 
+HELD_OUT = 0.1  # of the people, where no validation people are given
+
 
 class Batches:
     """The rows in the batch of each step: every row once per epoch, in a new order each epoch.
@@ -41,3 +43,15 @@ class Batches:
         if epoch != self._epoch:
             self._epoch, self._order = epoch, self._stream.at(epoch).numpy().permutation(self._count)
         return np.sort(self._order[self._cuts[place] : self._cuts[place + 1]])
+
+
+def held_out(count: int, *, stream: Stream) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows to train on, and a random tenth of all rows, at least one, to choose the best epoch on.
+
+    >>> rest, valid = held_out(50, stream=Stream(0, "held out"))
+    >>> len(rest), len(valid), sorted({*rest, *valid}) == list(range(50))
+    (45, 5, True)
+    """
+    order = stream.numpy().permutation(count)
+    valid, rest = np.split(order, [max(1, int(HELD_OUT * count))])
+    return rest, valid

@@ -4,13 +4,12 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from lassi.base.batches import held_out
 from lassi.base.compute import Compute
 from lassi.base.streams import Stream
 from lassi.base.train import train
 from lassi.base.trained import epochs
 from lassi.consumer.classifier import Classifier, ClassifierTraining, ConsumerTrainee, Lessons, Represented
-
-HELD_OUT = 0.1  # the share of people used to choose the best epoch
 
 
 def fit_classifier(
@@ -29,8 +28,7 @@ def fit_classifier(
     settings = settings or ClassifierTraining(1.0)
     inputs, values = torch.as_tensor(np.asarray(r, np.float32)), torch.as_tensor(np.asarray(labels, np.int64))
     stream = Stream(seed, "classifier")
-    order = torch.from_numpy(stream.child("held out").numpy().permutation(len(values)))
-    valid, rest = order.tensor_split([max(1, int(HELD_OUT * len(values)))])
+    rest, valid = held_out(len(values), stream=stream.child("held out"))
     lessons = Lessons(Represented(inputs[rest], values[rest]), Represented(inputs[valid], values[valid]))
     lessons.refuse_unfit()
     model = Classifier(inputs.shape[1], int(values.max()) + 1, settings.hidden, stream=stream.child("weights"))

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from lassi.base.batches import held_out
 from lassi.base.compute import Compute
 from lassi.base.devices import usable
 from lassi.base.streams import Stream
@@ -14,8 +15,6 @@ from lassi.representation.network import Representation
 from lassi.representation.objective import Objective, Producer
 from lassi.representation.train import Lessons, ProducerTrainee, RepresentationTraining
 from lassi.similarity.sets import SimilaritySet
-
-HELD_OUT = 0.1  # the share of people used to choose the best epoch
 
 
 def fit_representation(
@@ -38,8 +37,7 @@ def fit_representation(
     settings, compute = settings or RepresentationTraining(objective), compute or Compute()
     latents, values = np.asarray(z, np.float32), np.asarray(labels, np.int64)
     stream = Stream(seed, "representation")
-    order = stream.child("held out").numpy().permutation(len(values))
-    valid, rest = np.split(order, [max(1, int(HELD_OUT * len(values)))])
+    rest, valid = held_out(len(values), stream=stream.child("held out"))
     lessons = Lessons(
         Labelled(latents[rest], values[rest]), Labelled(latents[valid], values[valid]), int(values.max()) + 1, similar
     )
