@@ -55,5 +55,7 @@ def test_a_task_of_one_class_and_no_epochs_are_refused(tmp_path: Path) -> None:
         BaselineStage(
             tmp_path / "b", BaselineShape("mlp", 2, 768), one_class, one_class, BaselineTraining(), {}, 0
         ).make()
-    with pytest.raises(UserError, match="0 epochs"):
+    with pytest.raises(UserError, match="'epochs' is 0, but must be a whole number from 1 to 100,000"):
         BaselineTraining(epochs=0)
+    with pytest.raises(UserError, match="'batch' is 1, but must be a whole number from 2"):
+        BaselineTraining(batch=1)

@@ -1,5 +1,6 @@
 """Classifiers: they learn, with noise, save, and take over what scikit-learn fitted."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,11 @@ def test_scores_count_as_a_person_would() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ClassifierTraining(sigma=-1.0), "noise on representations is -1.0"),
+        (lambda: ClassifierTraining(sigma=-1.0), "'sigma' is -1.0, but must be a number from 0 to 1,000,000"),
+        (lambda: ClassifierTraining(sigma=math.nan), "'sigma' is nan"),
+        (lambda: ClassifierTraining(1.0, hidden=(0,)), r"'hidden' is \(0,\), but must be a list of 0 to 32"),
+        (lambda: ClassifierTraining(1.0, batch=0), "'batch' is 0"),
+        (lambda: ClassifierTraining(1.0, decay="none"), "There is no decay 'none'"),
         (lambda: Classifier(3, 1, stream=Stream(0, "c")), "The task has 1 classes"),
     ],
 )

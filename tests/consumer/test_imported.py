@@ -28,6 +28,10 @@ def test_a_classifier_is_the_function_it_was(tmp_path: Path) -> None:
         ({"proj.weight": torch.zeros(2, 3)}, "has the keys proj.weight"),
         ({"proj.weight": torch.zeros(2, 3), "proj.bias": torch.zeros(3)}, r"have shapes \(2, 3\) and \(3,\)"),
         ({"proj.weight": torch.full((2, 3), torch.inf), "proj.bias": torch.zeros(2)}, "not finite"),
+        ({"proj.weight": torch.full((2, 3), 1e300, dtype=torch.float64), "proj.bias": torch.zeros(2)}, "not finite"),
+        ({"proj.weight": torch.zeros(2, 0), "proj.bias": torch.zeros(2)}, r"have shapes \(2, 0\) and \(2,\)"),
+        ({"proj.weight": torch.zeros(1).expand(2, 10**9), "proj.bias": torch.zeros(2)}, "numbers more than once"),
+        ({f"x{n}": torch.zeros(1) for n in range(99)}, "has the keys x0, x1, x10, .* and 87 more"),
     ],
 )
 def test_a_wrong_classifier_is_refused(tmp_path: Path, state: dict, message: str) -> None:

@@ -1,6 +1,7 @@
 """3D Shapes, on small files with the same layout."""
 
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -111,7 +112,7 @@ def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"There is no file '.*3dshapes.h5'"):
         Shapes3D(tmp_path, 64)
     (tmp_path / "3dshapes.h5").write_bytes(b"not hdf5")
-    with pytest.raises(UserError, match=r"3dshapes.h5' cannot be read"):
+    with pytest.raises(UserError, match=r"3dshapes.h5 cannot be read"):
         Shapes3D(tmp_path, 64)
     labels = labels_of(factors_of(np.arange(15)))
     labels[7, 5] = 31
@@ -124,3 +125,98 @@ def test_bad_files_get_a_sentence(tmp_path: Path) -> None:
     write_file(tmp_path, labels_of(factors_of(np.arange(14))), np.zeros((15, 64, 64, 3), np.uint8))
     with pytest.raises(UserError, match=r"labels have shape \(14, 6\), but each of the 15 images needs six"):
         Shapes3D(tmp_path, 64)
+
+
+def datasets(path: Path, images: dict[str, Any] | None = None, labels: dict[str, Any] | None = None) -> Path:
+    """A file of 15 pictures, whose arrays are made with other options."""
+    plain = {
+        "images": {"data": np.zeros((15, 64, 64, 3), np.uint8)} | (images or {}),
+        "labels": {"data": labels_of(factors_of(np.arange(15)))} | (labels or {}),
+    }
+    with h5py.File(path / "3dshapes.h5", "w") as file:
+        for name, options in plain.items():
+            file.create_dataset(name, **options)
+    return path
+
+
+ANOTHER = {"data": None, "dtype": np.uint8}
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "sentence"),
+    [
+        (
+            {**ANOTHER, "shape": (15, 64, 32, 3)},
+            {},
+            "the images have shape (15, 64, 32, 3) and type uint8, but must be",
+        ),
+        ({**ANOTHER, "shape": (0, 64, 64, 3)}, {}, "the images have shape (0, 64, 64, 3)"),
+        ({**ANOTHER, "shape": (480_001, 64, 64, 3)}, {}, "and uint8, for at most 480,000 people."),
+        ({**ANOTHER, "shape": (15, 2048, 2048, 3)}, {}, "the images have shape (15, 2048, 2048, 3)"),
+        ({"data": np.zeros((15, 64, 64, 3), np.float32)}, {}, "and type float32, but must be"),
+        ({"data": np.zeros((15, 64, 64, 3), "S1")}, {}, "3dshapes.h5 has no numeric array 'images'."),
+        ({}, {"data": None, "shape": (10**9, 6), "dtype": float}, "the labels have shape (1000000000, 6), but each of"),
+        ({}, {"data": None, "shape": (), "dtype": float}, "the labels have shape (), but each of the 15 images"),
+        ({}, {"data": np.full((15, 6), np.nan)}, "row 0: 'floor_hue' is nan, but must be one of"),
+        (
+            {**ANOTHER, "shape": (400_000, 64, 64, 3), "chunks": (400_000, 64, 64, 3), "compression": "gzip"},
+            {},
+            "stores the array 'images' in parts of 4,915,200,000 bytes, but at most 67,108,864 are read.",
+        ),
+    ],
+)
+def test_arrays_that_are_not_3d_shapes_are_refused_before_they_are_read(
+    tmp_path: Path, images: dict[str, Any], labels: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        Shapes3D(datasets(tmp_path, images, labels), 64)
+    assert sentence in error.value.sentence
+
+
+def test_arrays_in_other_files_are_refused(tmp_path: Path) -> None:
+    """HDF5 knows three ways to take an array from another file, wherever that is."""
+    (tmp_path / "secret").mkdir()
+    datasets(tmp_path / "secret")
+    secret = tmp_path / "secret/3dshapes.h5"
+    datasets(tmp_path)
+    with h5py.File(tmp_path / "3dshapes.h5", "a") as file:
+        del file["images"]
+        file["images"] = h5py.ExternalLink(secret, "images")
+    with pytest.raises(UserError, match=r"3dshapes.h5 has no numeric array 'images'"):
+        Shapes3D(tmp_path, 64)
+    datasets(tmp_path, {**ANOTHER, "shape": (15, 64, 64, 3), "external": [(str(secret), 0, 15 * 64 * 64 * 3)]})
+    with pytest.raises(UserError, match=r"3dshapes.h5 takes the array 'images' from other files"):
+        Shapes3D(tmp_path, 64)
+    with h5py.File(tmp_path / "3dshapes.h5", "a") as file:
+        del file["images"]
+        layout = h5py.VirtualLayout((15, 64, 64, 3), np.uint8)
+        layout[:] = h5py.VirtualSource(secret, "images", (15, 64, 64, 3))
+        file.create_virtual_dataset("images", layout)
+    with pytest.raises(UserError, match=r"3dshapes.h5 takes the array 'images' from other files"):
+        Shapes3D(tmp_path, 64)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_a_truncated_file_gets_a_sentence(root: Path, share: float) -> None:
+    content = (root / "3dshapes.h5").read_bytes()
+    (root / "3dshapes.h5").write_bytes(content[: int(share * len(content))])
+    with pytest.raises(UserError, match=r"3dshapes.h5 cannot be read \(.*truncated file.*\)\. Download the file again"):
+        Shapes3D(root, 64)
+
+
+def test_a_file_without_its_arrays_gets_a_sentence(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "3dshapes.h5", "w") as file:
+        file.create_group("images")
+    with pytest.raises(UserError, match=r"3dshapes.h5 has no numeric array 'images'"):
+        Shapes3D(tmp_path, 64)
+
+
+def test_a_split_file_that_announces_more_is_not_read(root: Path) -> None:
+    for split in ("train", "valid", "test"):
+        np.save(root / f"custom_{split}_split.npy", np.arange(1))
+    with (root / "custom_train_split.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<i8", "fortran_order": False, "shape": (10**12,)})
+    with pytest.raises(
+        UserError, match=r"custom_train_split.npy' cannot be read \(it has the shape \(1000000000000,\)"
+    ):
+        Shapes3D(root, 64)

@@ -110,6 +110,16 @@ def change(state: dict, how: str) -> None:
             state[f"{AT}.actnorm.scale"] = state[f"{AT}.actnorm.scale"].double() * 1e-60
         case "both names":
             state[f"module.{AT}.invconv.w_u"] = state[f"{AT}.invconv.w_u"]
+        case "colours":
+            state["blocks.0.flows.0.actnorm.loc"] = torch.zeros(1, 8, 1, 1)
+        case "few weights":
+            state["blocks.0.flows.0.coupling.net.0.bias"] = torch.zeros(9000)
+        case "long constant":
+            state[f"{AT}.invconv.l_eye"] = torch.zeros(40_000)
+        case "expanded":
+            state[f"{AT}.invconv.w_s"] = torch.zeros(1).expand(24)
+        case "terminal codes":
+            state["blocks.9.\x1b[2J" + 99 * "x"] = torch.zeros(1)
         case "singular":
             state[f"{AT}.invconv.w_s"][:] = -200.0
 
@@ -134,6 +144,11 @@ def change(state: dict, how: str) -> None:
         ("sparse", f"'{AT}.invconv.w_u' is not a dense tensor of real numbers"),
         ("tiny", f"'{AT}.actnorm.scale' has a zero"),
         ("both names", "a key occurs with and without 'module.'"),
+        ("colours", "'blocks.0.flows.0.actnorm.loc' has 8 channels, but pictures in grey have 4, others 12"),
+        ("few weights", "a flow of these shapes has about 494,754,480 weights, but the file holds 39,756."),
+        ("long constant", f"'{AT}.invconv.l_eye' does not have the constant value"),
+        ("expanded", f"'{AT}.invconv.w_s' has shape (24,), but uses some of its numbers more than once"),
+        ("terminal codes", f"'blocks.9.\\x1b[2J{'x' * 27}…{'x' * 39}' is not part of a Glow"),
         ("singular", "a 1×1 convolution cannot be inverted"),
     ],
 )

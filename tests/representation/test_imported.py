@@ -63,6 +63,13 @@ def test_a_representation_is_the_function_it_was(tmp_path: Path, prefix: str, re
         (lambda s: s.pop("output_layer.running_var"), "'norms.2.running_var' is missing"),
         (lambda s: s["output_layer.running_var"].fill_(-1), "a variance of BatchNorm 2 is negative"),
         (lambda s: s["output_layer.running_mean"].fill_(torch.nan), "not finite"),
+        (
+            lambda s: s.update(
+                {"encoder.mlp.3.weight": torch.zeros(8, 9), "encoder.module_list.3.weight": torch.zeros(8, 9)}
+            ),
+            "r.pth: linear layer 1 has shape (8, 9), but gets 12 inputs.",
+        ),
+        (lambda s: s.update({"a\nb": torch.zeros(1)}), r"'a\nb' is not part of a representation"),
     ],
 )
 def test_a_wrong_representation_is_refused(tmp_path: Path, change, message: str) -> None:

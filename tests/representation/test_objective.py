@@ -1,5 +1,7 @@
 """The losses against their straightforward forms: every z + A t built and pushed through the whole of R."""
 
+import math
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -103,9 +105,10 @@ def test_the_cube_of_the_published_program_is_far_larger_than_the_ball() -> None
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"lambda1": 0.0}, "The weights of the losses are"),
-        ({"lambda2": -0.1}, "none negative"),
-        ({"samples": 0}, "Training draws 0 similar people"),
+        ({"lambda1": 0.0}, r"The weights of the losses \(lambda1, lambda2, lambda3\) are all 0"),
+        ({"lambda2": -0.1}, "'lambda2' is -0.1, but must be a number from 0 to 1,000,000"),
+        ({"lambda3": math.nan}, "'lambda3' is nan"),
+        ({"samples": 0}, "'samples' is 0, but must be a whole number from 1 to 10,000"),
         ({"region": "sphere"}, "There is no region 'sphere'"),
         ({"augments": True, "lambda2": 0.1}, "Data augmentation has no adversarial loss"),
     ],

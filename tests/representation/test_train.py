@@ -1,5 +1,6 @@
 """Training representations on a planted problem: a label along one direction, a sensitive attribute along another."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,8 +109,12 @@ def test_transfer_needs_no_label(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: RepresentationTraining(Objective(), epochs=0), "cannot be trained for 0 epochs"),
-        (lambda: RepresentationTraining(Objective(), batch=1), "in batches of 1"),
+        (lambda: RepresentationTraining(Objective(), epochs=0), "'epochs' is 0, but must be a whole number from 1"),
+        (lambda: RepresentationTraining(Objective(), batch=1), "'batch' is 1, but must be a whole number from 2"),
+        (lambda: RepresentationTraining(Objective(), learning_rate=math.nan), "'learning_rate' is nan"),
+        (lambda: RepresentationTraining(Objective(), decay="linear"), "There is no decay 'linear'"),
+        (lambda: RepresentationTraining(Objective(), widths=()), r"'widths' is \(\), but must be a list of 1 to 32"),
+        (lambda: RepresentationTraining(Objective(), widths=(8, 0)), r"'widths' is \(8, 0\)"),
     ],
 )
 def test_impossible_settings_are_refused(make, message: str) -> None:

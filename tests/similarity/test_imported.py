@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from fuzz.files import npy
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.flow.glow import Glow, GlowSettings
@@ -40,8 +41,15 @@ def test_vectors_are_the_levels_in_their_order(tmp_path: Path) -> None:
         (lambda p: np.savez(p, *arrays()[::-1]), r"'arr_0' has shape .*, but \(6, 8, 8\) is needed"),
         (lambda p: np.savez(p, *[0 * a for a in arrays()]), r"the vector is zero"),
         (lambda p: np.savez(p, *[np.nan * a for a in arrays()]), r"zero or not finite"),
-        (lambda p: p.write_bytes(b"nonsense"), r"cannot be read"),
-        (lambda p: np.savez(p, np.array([{}], object), arrays()[1]), r"cannot be read"),
+        (lambda p: p.write_bytes(b"nonsense"), r"cannot be read \(File is not a zip file\)"),
+        (lambda p: p.write_bytes(p.name.encode() * 10**5), r"it has 500,000 bytes, but at most 72,576 are read"),
+        (
+            lambda p: np.savez(p, arrays()[0], np.zeros((25, 4, 4))),
+            r"it has the shape \(25, 4, 4\), but at most 384 num",
+        ),
+        (lambda p: np.savez(p, *[1e300 * a.astype(float) for a in arrays()]), r"zero or not finite"),
+        (lambda p: p.write_bytes(npy(arrays()[0])), r"cannot be read \(File is not a zip file\)"),
+        (lambda p: np.savez(p, np.array([{}], object), arrays()[1]), r"'arr_0': it holds object, not real numbers"),
     ],
 )
 def test_wrong_vectors_are_refused(tmp_path: Path, write, message: str) -> None:

@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from lassi.base.errors import UserError
-from lassi.data.annotation_files import is_number, read_text
+from lassi.base.outside import shown
+from lassi.data.annotation_files import is_number, read_text, repeated
 from lassi.data.dataset import Attribute, Integers
-from lassi.data.pictures import Annotations, PictureFiles, existing_folder
+from lassi.data.inside import existing_folder, file_inside, is_given
+from lassi.data.pictures import Annotations, PictureFiles
 
 PICTURES = "img_align_celeba"
 ATTRIBUTES = "list_attr_celeba.txt"
@@ -26,16 +28,16 @@ LABELS = {"-1": 0, "1": 1}
 def open_celeba(root: Path, size: int, *, workers: int | None = None) -> PictureFiles:
     """Read the annotations of CelebA; the pictures themselves are read on demand."""
     existing_folder(root, "celeba")
-    files, names, table = _attributes(root / ATTRIBUTES)
-    partition = _numbers(root / PARTITION, files, highest=len(SPLITS) - 1)
-    identity = root / IDENTITY
+    files, names, table = _attributes(file_inside(root, ATTRIBUTES))
+    partition = _numbers(file_inside(root, PARTITION), files, highest=len(SPLITS) - 1)
+    identity = file_inside(root, IDENTITY)
     annotations = Annotations(
         files=[f"{PICTURES}/{file}" for file in files],
         rows=[f"row {row} of {ATTRIBUTES}" for row in range(1, len(files) + 1)],
         attributes={name: Attribute(name, ("no", "yes")) for name in names},
         labels={name: table[:, column] for column, name in enumerate(names)},
         splits={split: np.flatnonzero(partition == number) for number, split in enumerate(SPLITS)},
-        units=_numbers(identity, files, highest=10**9) if identity.exists() else None,
+        units=_numbers(identity, files, highest=10**9) if is_given(identity) else None,
         name_unit="identity {}".format,
     )
     return PictureFiles("celeba", root, annotations, size, workers=workers)
@@ -55,22 +57,23 @@ def _attributes(path: Path) -> tuple[list[str], list[str], Integers]:
             f"{path.name}: the first line announces {count:,} rows, but {len(rows):,} follow.",
             hint="Download the file again if it is truncated, or correct the count.",
         )
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UserError(f"{path.name}: two attributes are called '{twice}'.", hint="Rename one of them.")
-    labels = np.empty((count, len(names)), np.int64)
-    for number, (_, *cells) in enumerate(rows, start=1):
-        if len(cells) != len(names):
+    if twice := repeated(names):
+        raise UserError(f"{path.name}: two attributes are called '{shown(twice)}'.", hint="Rename one of them.")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != 1 + len(names):
             raise UserError(
-                f"{path.name}, row {number}: there are {len(cells)} labels for {len(names)} attributes.",
+                f"{path.name}, row {number}: there are {len(row) - 1:,} labels for {len(names):,} attributes.",
                 hint="Correct the row, or remove it and lower the count.",
             )
+    labels = np.empty((count, len(names)), np.int64)  # not before every row is known to have its labels
+    for number, (_, *cells) in enumerate(rows, start=1):
         try:
             labels[number - 1] = [LABELS[cell] for cell in cells]
         except KeyError as error:
-            column = cells.index(error.args[0])
+            cell = error.args[0]
+            name = shown(names[cells.index(cell)])
             raise UserError(
-                f"{path.name}, row {number}: '{names[column]}' is '{cells[column]}', but must be -1 or 1.",
+                f"{path.name}, row {number}: '{name}' is '{shown(cell)}', but must be -1 or 1.",
                 hint="Correct the row, or remove it and lower the count.",
             ) from None
     return [row[0] for row in rows], names, labels
@@ -87,14 +90,14 @@ def _numbers(path: Path, files: list[str], highest: int) -> Integers:
                 continue
             case _:
                 raise UserError(
-                    f"{path.name}, row {row}: '{line.strip()}' is not a new file name followed by a number from 0 "
-                    f"to {highest:,}.",
+                    f"{path.name}, row {row}: '{shown(line.strip())}' is not a new file name followed by a number "
+                    f"from 0 to {highest:,}.",
                     hint="Correct the row, or remove the picture from all annotation files.",
                 )
     for row, file in enumerate(files, start=1):
         if file not in numbers:
             raise UserError(
-                f"{path.name}: there is no row for '{file}', which is row {row} of {ATTRIBUTES}.",
+                f"{path.name}: there is no row for '{shown(file)}', which is row {row} of {ATTRIBUTES}.",
                 hint="Add one, or remove the picture from all annotation files.",
             )
     return np.array([numbers[file] for file in files], np.int64)

@@ -66,6 +66,7 @@ class Dataset(ABC):
         self.size = size
         self.attributes = dict(attributes)
         self.splits = dict(splits)
+        self.has_published_splits = False  # whether they were published with it, and may divide the pictures of a unit
         _refuse_overlaps(name, self.splits)
         for people in self.splits.values():
             people.flags.writeable = False  # callers that shuffle must copy first

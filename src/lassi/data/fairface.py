@@ -16,7 +16,8 @@ from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.data.annotation_files import labels_of, read_csv, read_split
 from lassi.data.dataset import Attribute, Integers
-from lassi.data.pictures import Annotations, PictureFiles, existing_folder
+from lassi.data.inside import existing_folder, file_inside, is_given
+from lassi.data.pictures import Annotations, PictureFiles
 
 COLUMNS = ("file", "age", "gender", "race")
 AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
@@ -36,19 +37,18 @@ ATTRIBUTES = {
 def open_fairface(root: Path, size: int, *, workers: int | None = None) -> PictureFiles:
     """Read the annotations of FairFace; the pictures themselves are read on demand."""
     existing_folder(root, "fairface")
-    train, val = root / "fairface_label_train.csv", root / "fairface_label_val.csv"
+    train, val = (file_inside(root, f"fairface_label_{part}.csv") for part in ("train", "val"))
     tables = [(path, read_csv(path, COLUMNS)) for path in (train, val)]
-    num_train = len(tables[0][1])
+    num_train, num_val = (len(table["file"]) for _, table in tables)
 
     def labels(name: str, column: str) -> Integers:
         attribute = ATTRIBUTES[name]
-        parts = [labels_of(path, attribute, column, (row[column] for row in rows)) for path, rows in tables]
-        return np.concatenate(parts)
+        return np.concatenate([labels_of(path, attribute, column, table[column]) for path, table in tables])
 
     ages = labels("Age", "age")
     annotations = Annotations(
-        files=[row["file"] for _, rows in tables for row in rows],
-        rows=[f"row {number} of {path.name}" for path, rows in tables for number in range(1, len(rows) + 1)],
+        files=[file for _, table in tables for file in table["file"]],
+        rows=[f"row {number} of {path.name}" for path, table in tables for number, _ in enumerate(table["file"], 1)],
         attributes=ATTRIBUTES,
         labels={
             "Age": ages,
@@ -57,15 +57,15 @@ def open_fairface(root: Path, size: int, *, workers: int | None = None) -> Pictu
             "Gender": labels("Gender", "gender"),
             "Race": labels("Race", "race"),
         },
-        splits=_split(root, train, num_train) | {"test": np.arange(num_train, num_train + len(tables[1][1]))},
+        splits=_split(root, train, num_train) | {"test": np.arange(num_train, num_train + num_val)},
     )
     return PictureFiles("fairface", root, annotations, size, workers=workers)
 
 
 def _split(root: Path, csv: Path, count: int) -> dict[str, Integers]:
     """Train and valid: from the custom split files if they exist, otherwise 80:20 at random."""
-    files = {name: root / f"custom_{name}_split.txt" for name in ("train", "valid")}
-    there = [path for path in files.values() if path.exists()]
+    files = {name: file_inside(root, f"custom_{name}_split.txt") for name in ("train", "valid")}
+    there = [path for path in files.values() if is_given(path)]
     if not there:
         order = Stream(SPLIT_SEED, "fairface/split").numpy().permutation(count)
         cut = int(0.8 * count)

@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from lassi.base.errors import UserError
+from lassi.base.outside import listed, shown
 from lassi.base.streams import Stream
 from lassi.data.annotation_files import labels_of, read_csv
 from lassi.data.dataset import Attribute, Integers
-from lassi.data.pictures import Annotations, PictureFiles, existing_folder
+from lassi.data.inside import existing_folder, file_inside
+from lassi.data.pictures import Annotations, PictureFiles
 
 LABELS = "labels.csv"
 SPLITS = ("train", "valid", "test")
@@ -25,24 +27,24 @@ MOST_VALUES = 200  # a column with more values is not an attribute but a name or
 def open_folder(root: Path, size: int, *, seed: int = 0, workers: int | None = None) -> PictureFiles:
     """Read the labels of a folder of pictures; the pictures themselves are read on demand."""
     existing_folder(root, "folder")
-    path = root / LABELS
+    path = file_inside(root, LABELS)
     table = read_csv(path, ["file"])
-    columns = {name: [row[name] for row in table] for name in table[0] if name not in ("file", "split", "unit")}
+    columns = {name: cells for name, cells in table.items() if name not in ("file", "split", "unit")}
     attributes = {name: Attribute(name, _values(path, name, cells)) for name, cells in columns.items()}
     if not attributes:
         raise UserError(
-            f"{LABELS}: the only columns are {', '.join(table[0])}, but at least one attribute is needed.",
+            f"{LABELS}: the only columns are {listed(table)}, but at least one attribute is needed.",
             hint="Add a column of labels.",
         )
     units, unit_names = _units(path, table)
     annotations = Annotations(
-        files=[row["file"] for row in table],
-        rows=[f"row {number} of {LABELS}" for number in range(1, len(table) + 1)],
+        files=table["file"],
+        rows=[f"row {number} of {LABELS}" for number in range(1, len(table["file"]) + 1)],
         attributes=attributes,
         labels={name: labels_of(path, attributes[name], name, columns[name]) for name in columns},
         splits=_split(path, table, units, seed),
-        units=units if "unit" in table[0] else None,
-        name_unit=lambda unit: f"unit '{unit_names[unit]}'",
+        units=units if "unit" in table else None,
+        name_unit=lambda unit: f"unit '{shown(unit_names[unit])}'",
     )
     return PictureFiles("folder", root, annotations, size, workers=workers)
 
@@ -53,7 +55,7 @@ def _values(path: Path, column: str, cells: list[str]) -> tuple[str, ...]:
     values = set(cells)
     if len(values) > MOST_VALUES:
         raise UserError(
-            f"{path.name}: '{column}' has {len(values):,} different values, but an attribute may have at most "
+            f"{path.name}: '{shown(column)}' has {len(values):,} different values, but an attribute may have at most "
             f"{MOST_VALUES}.",
             hint="Group the values, remove the column, or call it 'unit' if it says who is in the picture.",
         )
@@ -69,26 +71,26 @@ def _values(path: Path, column: str, cells: list[str]) -> tuple[str, ...]:
 def _refuse_empty(path: Path, column: str, cells: list[str]) -> None:
     if "" in cells:
         raise UserError(
-            f"{path.name}, row {cells.index('') + 1}: '{column}' is empty.",
+            f"{path.name}, row {cells.index('') + 1}: '{shown(column)}' is empty.",
             hint="Fill in the cell, or remove the row.",
         )
 
 
-def _units(path: Path, table: list[dict[str, str]]) -> tuple[Integers, list[str]]:
+def _units(path: Path, table: dict[str, list[str]]) -> tuple[Integers, list[str]]:
     """The number of each picture's unit, in order of first appearance, and the units' names by number."""
-    if "unit" not in table[0]:
-        return np.arange(len(table)), []
-    cells = [row["unit"] for row in table]
+    if "unit" not in table:
+        return np.arange(len(table["file"])), []
+    cells = table["unit"]
     _refuse_empty(path, "unit", cells)
     numbers: dict[str, int] = {}
     units = [numbers.setdefault(cell, len(numbers)) for cell in cells]
     return np.array(units, np.int64), list(numbers)
 
 
-def _split(path: Path, table: list[dict[str, str]], units: Integers, seed: int) -> dict[str, Integers]:
+def _split(path: Path, table: dict[str, list[str]], units: Integers, seed: int) -> dict[str, Integers]:
     """The splits that the file names, otherwise 70:10:20 of the units at random: nobody is in two splits."""
-    if "split" in table[0]:
-        numbers = labels_of(path, Attribute("split", SPLITS), "split", (row["split"] for row in table))
+    if "split" in table:
+        numbers = labels_of(path, Attribute("split", SPLITS), "split", table["split"])
         return {split: np.flatnonzero(numbers == number) for number, split in enumerate(SPLITS)}
     count = int(units.max()) + 1
     order = Stream(seed, "folder/split").numpy().permutation(count)

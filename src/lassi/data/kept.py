@@ -1,6 +1,5 @@
 """A cache of pictures at the working resolution, and of the hashes of files."""
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
@@ -9,15 +8,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lassi.base.artefact import Artefact, Identity, digest, find_artefact, new_artefact
+from lassi.base.artefact import Artefact, find_artefact
+from lassi.base.draft import new_artefact
 from lassi.base.errors import UserError
-from lassi.base.files import cache_folder, sha256, write_whole
+from lassi.base.files import cache_folder, sha256
+from lassi.base.identity import Identity, digest
 from lassi.base.progress import SILENT, Progress
+from lassi.base.sealed import Damaged, read_sealed, write_sealed
 from lassi.base.workers import map_chunks
 from lassi.data.dataset import Dataset, Images
 
 VERSION = 1  # increase it whenever a cached picture changes
 KEPT = "pictures.npy"
+CONTENT = "content"  # the kind of document that remembers a hash
 
 
 def keep_pictures(
@@ -34,7 +37,7 @@ def keep_pictures(
     identity = Identity("pictures", VERSION, {"size": dataset.size}, {"data": fingerprint})
     folder = cache_folder() / "pictures" / identity.fingerprint[:32]
     if found := find_artefact(folder, identity):
-        return found.rows(KEPT)
+        return found.rows(KEPT, progress=progress)
     shape = (count, 3, dataset.size, dataset.size)
     what = f"decoding {dataset.name}"
     with (
@@ -46,7 +49,7 @@ def keep_pictures(
     ):
         for pictures in decoded:
             kept.append(pictures)
-    return Artefact(folder).rows(KEPT)
+    return Artefact(folder).rows(KEPT, progress=progress)
 
 
 def content_hash(root: Path, files: Sequence[str], *, workers: int, progress: Progress = SILENT) -> str:
@@ -61,7 +64,8 @@ def content_hash(root: Path, files: Sequence[str], *, workers: int, progress: Pr
     looks = digest([str(root.resolve()), [[s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns] for s in stats], files])
     memory = cache_folder() / "contents" / f"{looks[:32]}.json"
     if memory.is_file():
-        return str(json.loads(memory.read_text())["content"])
+        with suppress(Damaged):  # it is computed again
+            return str(read_sealed(memory, CONTENT, remedy="Delete it.")["content"])
 
     def hashes(rows: range) -> list[list[str]]:
         return [[files[row], sha256(root / files[row])] for row in rows]
@@ -74,7 +78,7 @@ def content_hash(root: Path, files: Sequence[str], *, workers: int, progress: Pr
     except OSError as error:
         raise _unreadable(error) from error
     with suppress(UserError):  # work goes on without a cache
-        write_whole(memory, json.dumps({"content": content}).encode())
+        write_sealed(memory, CONTENT, {"content": content})
     return content
 
 

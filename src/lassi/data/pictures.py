@@ -1,21 +1,21 @@
 """Datasets of image files: decoded on demand, in parallel, and cached at the working resolution."""
 
 import hashlib
-import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lassi.base.artefact import digest
 from lassi.base.errors import UserError
+from lassi.base.identity import digest
+from lassi.base.outside import shown, shown_path
 from lassi.base.progress import SILENT, Progress
 from lassi.base.workers import cores, map_chunks, run_chunks
 from lassi.data.dataset import Attribute, Dataset, Images, Integers
 from lassi.data.decode import decode
+from lassi.data.inside import present, relative_names
 from lassi.data.kept import VERSION, content_hash, keep_pictures
 
 CHUNK = 64  # pictures that a thread decodes at a time
@@ -47,39 +47,28 @@ class Annotations:
 
     def of_pictures_in(self, root: Path) -> "Annotations":
         """The same, restricted to the pictures that exist; the other files are ``absent``."""
-        self._refuse_bad_names()
-        there = _present(root, self.files)
-        if not there.any():
+        files = relative_names(self.files, self.rows)
+        found = present(root, files, self.rows)
+        if not found:
             raise UserError(
-                f"None of the {len(self.files):,} annotated pictures, such as '{self.files[0]}', is in '{root}'.",
+                f"None of the {len(files):,} annotated pictures, such as '{shown(files[0])}', is in "
+                f"'{shown_path(root)}'.",
                 hint="Unpack the pictures there, or give their folder with --root.",
             )
+        there = np.array([file in found for file in files], bool)
         new_number = np.cumsum(there) - 1
-        present = Annotations(
-            [file for file, here in zip(self.files, there, strict=True) if here],
+        restricted = Annotations(
+            [file for file, here in zip(files, there, strict=True) if here],
             [row for row, here in zip(self.rows, there, strict=True) if here],
             self.attributes,
             {name: labels[there] for name, labels in self.labels.items()},
             {name: new_number[people[there[people]]] for name, people in self.splits.items()},
             None if self.units is None else self.units[there],
             self.name_unit,
-            [file for file, here in zip(self.files, there, strict=True) if not here],
+            [file for file, here in zip(files, there, strict=True) if not here],
         )
-        present._refuse_units_in_two_splits()
-        return present
-
-    def _refuse_bad_names(self) -> None:
-        """Every picture is annotated once and is inside the dataset's folder."""
-        seen: dict[str, str] = {}
-        for file, row in zip(self.files, self.rows, strict=True):
-            if file in seen:
-                raise UserError(f"'{file}' is annotated twice, in {seen[file]} and {row}.", hint="Remove one of them.")
-            if not file or file.startswith("/") or ".." in file.split("/"):
-                raise UserError(
-                    f"The picture '{file}' in {row} is not inside the dataset's folder.",
-                    hint="Give the file's path relative to that folder.",
-                )
-            seen[file] = row
+        restricted._refuse_units_in_two_splits()
+        return restricted
 
     def _refuse_units_in_two_splits(self) -> None:
         """No real person is trained on in one picture and tested in another."""
@@ -146,7 +135,7 @@ class PictureFiles(Dataset):
     def decode(self, person: int) -> Images:
         """One person's picture ``(3, size, size)``, read from its file."""
         notes = self.annotations
-        called = f"{notes.files[person]} ({notes.rows[person]})"
+        called = f"{shown(notes.files[person])} ({notes.rows[person]})"
         return decode(self.root / notes.files[person], self.size, called=called)
 
     def prepare(self, progress: Progress = SILENT) -> None:
@@ -193,25 +182,6 @@ class PictureFiles(Dataset):
     def __repr__(self) -> str:
         absent = len(self.annotations.absent)
         return super().__repr__().removesuffix(")") + (f"; {absent:,} pictures missing)" if absent else ")")
-
-
-def existing_folder(root: Path, dataset: str) -> Path:
-    """The folder itself; an error if it does not exist."""
-    if not root.is_dir():
-        raise UserError(
-            f"The folder '{root}' for the dataset {dataset} does not exist.",
-            hint="Give the right folder with --root, or put the files there; `lassi data list` shows which.",
-        )
-    return root
-
-
-def _present(root: Path, files: Sequence[str]) -> NDArray[np.bool_]:
-    """Which files exist; listing each folder is much faster than testing each file."""
-    there: set[str] = set()
-    for folder in {os.path.dirname(file) for file in files}:  # noqa: PTH120
-        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(root / folder) as entries:
-            there.update(f"{folder}/{e.name}" if folder else e.name for e in entries if e.is_file())
-    return np.array([file in there for file in files], bool)
 
 
 def _hash(array: Integers) -> str:

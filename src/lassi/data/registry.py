@@ -120,4 +120,4 @@ def default_root(name: str) -> Path:
 
 def missing_files(name: str, root: Path) -> list[str]:
     """The files that a dataset needs and that are not in its folder."""
-    return [file for file in KNOWN[name].needs if not (root / file).exists()]
+    return [file for file in KNOWN[name].needs if not os.path.exists(root / file)]  # noqa: PTH110

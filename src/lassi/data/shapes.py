@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lassi.base.artefact import digest
 from lassi.base.errors import UserError
+from lassi.base.identity import digest
 from lassi.base.progress import SILENT, Progress
 from lassi.base.workers import cores, run_chunks
 from lassi.data.dataset import Images, Integers

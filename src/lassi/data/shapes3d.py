@@ -6,20 +6,20 @@ custom_{train,valid,test}_split.npy      rows, from 0 (optional; otherwise scene
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from lassi.base.artefact import digest
+from lassi.base.array_file import read_array
 from lassi.base.errors import UserError
+from lassi.base.identity import digest
+from lassi.base.outside import shown
 from lassi.base.progress import SILENT, Progress
 from lassi.base.workers import map_chunks
 from lassi.data.dataset import Images, Integers
 from lassi.data.decode import shrink
 from lassi.data.factors import (
-    COUNTS,
     FACTORS,
     NUM_COMBINATIONS,
     NUM_ORIENTATIONS,
@@ -29,10 +29,10 @@ from lassi.data.factors import (
     combination,
     split_scenes,
 )
+from lassi.data.inside import existing_folder, file_inside, is_given
 from lassi.data.kept import VERSION, content_hash, keep_pictures
-from lassi.data.pictures import existing_folder
+from lassi.data.shapes3d_file import FILE, OFFICIAL, open_shapes
 
-FILE = "3dshapes.h5"
 SPLITS = ("train", "valid", "test")
 CHUNK = 1024
 HUES = np.arange(10) / 10
@@ -58,13 +58,14 @@ class Shapes3D(FactorDataset):
 
     def __init__(self, root: Path, size: int = 64, *, seed: int = 0) -> None:
         self.root = existing_folder(root, "shapes3d")
-        self._pictures, labels = _open(root / FILE, size)
+        self._pictures, labels = open_shapes(file_inside(root, FILE), size)
         factors = _factors(labels)
         if len(np.unique(combination(factors))) < len(factors):
-            raise UserError(f"{FILE} has two pictures with the same factors.", hint="Use the official file.")
+            raise UserError(f"{FILE} has two pictures with the same factors.", hint=OFFICIAL)
         self._row_of = np.full(NUM_COMBINATIONS, -1)
         self._row_of[combination(factors)] = np.arange(len(factors))
         super().__init__("shapes3d", size, factors, _splits(root, factors, seed))
+        self.has_published_splits = all(path.exists() for path in _split_files(root).values())
         self._kept: NDArray[np.uint8] | None = None
 
     def identify(self, progress: Progress = SILENT) -> str:
@@ -116,52 +117,14 @@ class Shapes3D(FactorDataset):
     def _read(self, rows: Integers | slice) -> Images:
         try:
             pictures: NDArray[np.uint8] = self._pictures[rows]
-        except OSError as error:
-            raise UserError(f"{FILE}: pictures cannot be read ({error}).", hint="Download the file again.") from error
+        except Exception as error:  # h5py raises almost any exception for a damaged file
+            raise UserError(
+                f"{FILE}: pictures cannot be read ({shown(error, 200)}).", hint="Download the file again."
+            ) from error
         at_size = np.empty((len(pictures), self.size, self.size, 3), np.uint8)
         for n, picture in enumerate(pictures):
             at_size[n] = np.asarray(shrink(Image.fromarray(picture), self.size))
         return at_size.transpose(0, 3, 1, 2)
-
-
-def _open(path: Path, size: int) -> tuple[Any, NDArray[np.float64]]:
-    """The pictures, left on disk, and the labels ``(people, 6)``."""
-    try:
-        import h5py
-    except ImportError:
-        raise UserError(
-            "Reading 3D Shapes needs the package h5py, which is not installed.",
-            hint="Run: pip install 'lassi-fair[data]'",
-        ) from None
-    if not path.is_file():
-        raise UserError(f"There is no file '{path}'.", hint=f"Put {FILE} there, or give its folder with --root.")
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise UserError(f"'{path}' cannot be read ({error}).", hint="Download the file again.") from error
-    for name in ("images", "labels"):
-        if not isinstance(file.get(name), h5py.Dataset) or file[name].dtype.kind not in "uif":
-            raise UserError(f"'{path}' has no numeric array '{name}'.", hint="Use the official 3dshapes.h5.")
-    pictures, labels = file["images"], np.asarray(file["labels"], np.float64)
-    square = pictures.ndim == 4 and pictures.shape[1] == pictures.shape[2] and pictures.shape[3] == 3
-    if not square or pictures.dtype != np.uint8 or not len(pictures):
-        raise UserError(
-            f"'{path}': the images have shape {pictures.shape} and type {pictures.dtype}, but must be "
-            "(people, 64, 64, 3) and uint8.",
-            hint="Use the official 3dshapes.h5.",
-        )
-    if labels.shape != (len(pictures), len(COUNTS)):
-        raise UserError(
-            f"'{path}': the labels have shape {labels.shape}, but each of the {len(pictures):,} images needs six.",
-            hint="Use the official 3dshapes.h5.",
-        )
-    if min(pictures.shape[1:3]) < size:
-        raise UserError(
-            f"'{path}': the pictures have {pictures.shape[2]}×{pictures.shape[1]} pixels, which is smaller than the "
-            f"working size {size}×{size}.",
-            hint=f"Choose a size of at most {min(pictures.shape[1:3])}.",
-        )
-    return pictures, labels
 
 
 def _factors(labels: NDArray[np.float64]) -> Integers:
@@ -181,13 +144,17 @@ def _nearest(values: NDArray[np.float64], name: str, grids: list[NDArray[np.floa
     raise UserError(
         f"{FILE}, row {row}: '{name}' is {values[row]:g}, but must be one of "
         f"{', '.join(f'{value:.4g}' for value in grids[0])}.",
-        hint="Use the official 3dshapes.h5.",
+        hint=OFFICIAL,
     )
 
 
+def _split_files(root: Path) -> dict[str, Path]:
+    return {name: file_inside(root, f"custom_{name}_split.npy") for name in SPLITS}
+
+
 def _splits(root: Path, factors: Integers, seed: int) -> dict[str, Integers]:
-    files = {name: root / f"custom_{name}_split.npy" for name in SPLITS}
-    missing = [path.name for path in files.values() if not path.exists()]
+    files = _split_files(root)
+    missing = [path.name for path in files.values() if not is_given(path)]
     if not missing:
         return {name: _read_split(path, len(factors)) for name, path in files.items()}
     if len(missing) < len(SPLITS):
@@ -200,12 +167,7 @@ def _splits(root: Path, factors: Integers, seed: int) -> dict[str, Integers]:
 
 
 def _read_split(path: Path, count: int) -> Integers:
-    try:
-        rows = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UserError(f"'{path}' cannot be read ({error}).", hint="Save it with numpy.save.") from error
-    if not isinstance(rows, np.ndarray):
-        raise UserError(f"'{path}' holds several arrays, but must hold one.", hint="Save it with numpy.save.")
+    rows = read_array(path, count)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < count):
         raise UserError(
             f"{path.name}: the entries must be rows of {FILE}, whole numbers from 0 to {count - 1:,}.",

@@ -7,13 +7,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
+from PIL.PngImagePlugin import PngInfo
 
-from lassi.base.files import write_whole
+from lassi.base.errors import UserError
+from lassi.base.files import refuse_others, write_whole
 from lassi.base.streams import Stream
 from lassi.data.dataset import Dataset, Integers
 from lassi.data.factors import FactorDataset
 
 GAP = 3
+OURS = b"tEXtSoftware\0lassi"  # in every sheet that we write
 LEAST_TILE = 72  # pixels; smaller pictures are enlarged without smoothing
 
 
@@ -109,9 +112,21 @@ def in_rows(pictures: NDArray[np.uint8], *, columns: int = 12) -> NDArray[np.uin
     return sheet.reshape(rows, columns, *pictures.shape[1:])
 
 
+def refuse_overwriting(path: Path, *, reads: Path | None = None) -> None:
+    """Refuse, before any work, a path at which a sheet would overwrite something else.
+
+    Args:
+        reads: a picture that is read, which could itself be a sheet of ours.
+    """
+    if reads is not None and path.exists() and reads.exists() and path.samefile(reads):
+        raise UserError(f"'{path}' is the picture itself, which would be lost.", hint="Choose another file with --out.")
+    refuse_others(path, OURS)
+
+
 def save_sheet(sheet: Image.Image, path: Path) -> Path:
-    """Write a sheet as PNG, completely or not at all, and return its path."""
-    content = io.BytesIO()
-    sheet.save(content, "PNG", optimize=True)
-    write_whole(path, content.getvalue())
+    """Write a sheet as PNG, completely or not at all, and return its path; only our own sheets are overwritten."""
+    content, about = io.BytesIO(), PngInfo()
+    about.add_text("Software", "lassi")
+    sheet.save(content, "PNG", optimize=True, pnginfo=about)
+    write_whole(path, content.getvalue(), marker=OURS)
     return path

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from lassi.base.errors import UserError
 from lassi.base.modules import fill
+from lassi.base.outside import shown
 from lassi.base.streams import Stream
 from lassi.base.torch_file import read_tensors
 from lassi.flow.glow import Glow, GlowSettings
@@ -62,14 +63,14 @@ PLAIN: Names = (("mixing.weight", "invconv.weight", _matrix),)
 CONSTANTS: dict[str, Callable[[Tensor], Tensor]] = {
     "invconv.u_mask": lambda tensor: torch.ones_like(tensor).triu(1),
     "invconv.l_mask": lambda tensor: torch.ones_like(tensor).tril(-1),
-    "invconv.l_eye": lambda tensor: torch.eye(len(tensor)),
+    "invconv.l_eye": lambda tensor: torch.eye(tensor.shape[0], tensor.shape[1]),
     "actnorm.initialized": torch.ones_like,
 }
 
 
 def read_glow(path: Path, size: int) -> Glow:
     """Convert a published checkpoint for pictures of this size to a frozen flow."""
-    return convert_glow(read_tensors(path), size, called=path.name)
+    return convert_glow(read_tensors(path), size, called=shown(path.name))
 
 
 def convert_glow(tensors: dict[str, Tensor], size: int, *, called: str) -> Glow:
@@ -106,16 +107,17 @@ class _Reader:
         if not places:
             raise self.unfit("no key starts with 'blocks.0.flows.0.'")
         levels, flows = (max(numbers) + 1 for numbers in zip(*places, strict=True))
+        known = set(places)
         for place in itertools.product(range(levels), range(flows)):
-            if place not in set(places):
+            if place not in known:
                 raise self.unfit("'blocks.{}.flows.{}.' is missing".format(*place))
         first = "blocks.0.flows.0"
         channels = self.look(f"{first}.actnorm.loc").numel()
         changed = self.look(f"{first}.coupling.net.4.conv.bias").numel()
-        if channels % 4:
-            raise self.unfit(f"'{first}.actnorm.loc' has {channels} channels, which is not a multiple of 4")
+        if channels not in (4, 12):
+            raise self.unfit(f"'{first}.actnorm.loc' has {channels:,} channels, but pictures in grey have 4, others 12")
         plain = [f"blocks.{level}.flows.0.invconv.weight" in self.tensors for level in range(levels)]
-        return GlowSettings(
+        settings = GlowSettings(
             size=size,
             levels=levels,
             flows=flows,
@@ -124,6 +126,22 @@ class _Reader:
             coupling="affine" if changed == channels else "additive",
             mixing=tuple("plain" if is_plain else "lu" for is_plain in plain),
         )
+        self.refuse_more_than_given(settings)
+        return settings
+
+    def refuse_more_than_given(self, settings: GlowSettings) -> None:
+        """A few small tensors must not describe a flow for which the file lacks the weights: building it takes memory.
+
+        The file may lack half of them, so that the message about a single wrong tensor can name it.
+        """
+        needed = 0
+        for level, mixing in enumerate(settings.mixings):
+            channels = 4 * settings.channels * 2**level
+            couplings = 9 * settings.hidden * channels + settings.hidden**2
+            needed += settings.flows * (couplings + (3 if mixing == "lu" else 1) * channels**2)
+        given = sum(tensor.numel() for tensor in self.tensors.values())
+        if needed > 2 * given:
+            raise self.unfit(f"a flow of these shapes has about {needed:,} weights, but the file holds {given:,}")
 
     def take_all(self, ours: str, theirs: str, names: Names, leaves: dict[str, Tensor]) -> dict[str, Tensor]:
         """Our tensors under ``ours`` from the published ones under ``theirs``, with the shapes of ``leaves``."""
@@ -176,7 +194,7 @@ class _Reader:
 
     def refuse_left_over(self) -> None:
         if left := sorted(self.tensors.keys() - self.taken):
-            raise self.unfit(f"'{left[0]}' is not part of a Glow in this layout")
+            raise self.unfit(f"'{shown(left[0])}' is not part of a Glow in this layout")
 
     def unfit(self, what: str) -> UserError:
         return UserError(

@@ -1,7 +1,7 @@
 """A recipe: one TOML file that describes a whole run."""
 
 import json
-import tomllib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
@@ -11,6 +11,8 @@ from typing import Any, Self, get_args, get_type_hints
 from pydantic import ValidationError, model_validator
 
 from lassi.base.errors import UserError, unknown
+from lassi.base.outside import shown, shown_path
+from lassi.base.sealed import unseal
 from lassi.certify.settings import Certification
 from lassi.data.annotation_files import read_text
 from lassi.flow.glow import GlowSettings
@@ -25,9 +27,11 @@ from lassi.recipe.tables import (
     RunTable,
     Table,
 )
+from lassi.recipe.text import MOST_BYTES, apply_change, parse, refuse_extremes
 from lassi.representation.objective import Objective
 
-FORMAT = 2  # of recipes and run folders; raise it whenever an older folder can no longer be read
+KIND = "recipe"  # of document, in a run's folder
+FORMAT = 3  # of recipes and run folders; raise it whenever an older folder can no longer be read
 
 
 class Recipe(Table):
@@ -109,19 +113,17 @@ def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
         changes: such as ``"flow.train.steps=500"``, applied after the file.
     """
     called, text = _read(name)
-    try:
-        content = json.loads(text) if called.endswith(".json") else tomllib.loads(text)
-    except ValueError as error:
-        kind = "JSON" if called.endswith(".json") else "TOML"
-        raise UserError(f"{called} is not valid {kind} ({error}).", hint="Correct the line.") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{called} is not a recipe.", hint="Give a recipe, or the recipe.json of a run.")
+    content = parse(called, text)
+    if content.get("lassi") == KIND:
+        remedy = "Restore it; or remove the keys 'lassi' and 'checksum' to use it as a recipe of your own."
+        content = unseal(KIND, text.encode(), called=called, remedy=remedy)
     return _validated(called, content, changes)
 
 
 def _validated(called: str, content: dict[str, Any], changes: Sequence[str]) -> Recipe:
     for change in changes:
-        _apply(content, change)
+        apply_change(content, change)
+    refuse_extremes(called, content)
     try:
         return Recipe.model_validate_json(json.dumps(content, default=str))
     except ValidationError as error:
@@ -134,60 +136,26 @@ def _read(name: str) -> tuple[str, str]:
     if name in shipped_recipes():
         return f"recipe {name}", (resources.files("lassi.recipe") / "shipped" / f"{name}.toml").read_text()
     path = Path(name)
-    if path.is_file():
-        return path.name, read_text(path)
+    if os.path.isfile(path):  # noqa: PTH113 (false also for a name that no file can have)
+        return shown(path.name), read_text(path, MOST_BYTES)
     if name.endswith(".toml"):
-        raise UserError(f"There is no recipe '{name}'.", hint="Check the path.")
-    raise unknown("recipe", name, shipped_recipes())
-
-
-def _apply(content: dict[str, Any], change: str) -> None:
-    """Put ``a.b=value`` into the tables; a value that is not TOML is a string."""
-    key, equals, text = change.partition("=")
-    if not equals or not key:
-        raise UserError(f"The change '{change}' is not of the form key=value.", hint="Write flow.train.steps=500.")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
-    *tables, last = key.split(".")
-    place: Any = content
-    for table in tables:
-        place = _inside(place, table, change)
-    if isinstance(place, list):
-        raise UserError(f"The change '{change}' replaces one of several tables.", hint="Name a key inside it.")
-    place[last] = value
-
-
-def _inside(place: Any, name: str, change: str) -> Any:
-    """A table within a table, created if missing, or one of a list of tables, counted from 0."""
-    if isinstance(place, list):
-        if not name.isdigit() or int(name) >= len(place):
-            raise UserError(
-                f"The change '{change}' refers to table '{name}' of {len(place)}.",
-                hint=f"Choose a number from 0 to {len(place) - 1}.",
-            )
-        inside = place[int(name)]
-    else:
-        inside = place.setdefault(name, {})
-    if not isinstance(inside, dict | list):
-        raise UserError(f"The change '{change}' refers to '{name}', which is not a table.", hint="Check the key.")
-    return inside
+        raise UserError(f"There is no recipe '{shown_path(name)}'.", hint="Check the path.")
+    raise unknown("recipe", shown(name), shipped_recipes())
 
 
 def _explained(called: str, error: ValidationError) -> UserError:
     """The first error, with its key and what to do."""
     first = error.errors()[0]
     *tables, last = map(str, first["loc"] or ("recipe",))
-    key = ".".join([*tables, last])
+    key = shown(".".join([*tables, last]))
     match first["type"]:
         case "extra_forbidden" | "unexpected_keyword_argument":
-            hint = unknown("key", last, _keys(tables)).hint
+            hint = unknown("key", shown(last), _keys(tables)).hint
             return UserError(f"{called}: the key '{key}' is unknown.", hint=hint)
         case "missing":
             return UserError(f"{called}: the key '{key}' is missing.", hint="Add it.")
         case _:
-            return UserError(f"{called}: '{key}' is {first['input']!r}. {first['msg']}.", hint="Correct it.")
+            return UserError(f"{called}: '{key}' is {shown(repr(first['input']))}. {first['msg']}.", hint="Correct it.")
 
 
 def _keys(tables: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Published attribute vectors: ``.npz`` files of arrays ``arr_0``, ``arr_1``, …, one per level of the flow."""
 
-import zipfile
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,8 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lassi.base.artefact import Identity, new_artefact
+from lassi.base.array_file import read_arrays
+from lassi.base.draft import new_artefact
 from lassi.base.errors import UserError
+from lassi.base.identity import Identity
+from lassi.base.outside import shown
 from lassi.similarity.directions import IMPORTED, STAGE, VERSION, Directions, load_directions
 
 HINT = "Give files written by numpy.savez, with one array per level of the flow."
@@ -21,28 +24,19 @@ def read_vectors(paths: Sequence[Path], latent_shapes: Sequence[tuple[int, ...]]
 
 
 def _read_vector(path: Path, latent_shapes: Sequence[tuple[int, ...]]) -> Tensor:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise UserError(f"{path.name} holds a single array.", hint=HINT)
-            arrays = {name: np.asarray(file[name]) for name in file.files}
-    except FileNotFoundError:
-        raise UserError(f"There is no file '{path}'.", hint="Check the path.") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise UserError(f"{path.name} cannot be read ({error}).", hint=HINT) from error
-    expected = [f"arr_{level}" for level in range(len(latent_shapes))]
-    if sorted(arrays) != sorted(expected):
-        found = ", ".join(sorted(arrays)) or "none"
-        raise UserError(f"{path.name} holds the arrays {found}, not {', '.join(expected)}.", hint=HINT)
-    parts = []
-    for name, shape in zip(expected, latent_shapes, strict=True):
+    expected = {f"arr_{level}": shape for level, shape in enumerate(latent_shapes)}
+    arrays = read_arrays(path, {name: math.prod(shape) for name, shape in expected.items()}, hint=HINT)
+    called, parts = shown(path.name), []
+    for name, shape in expected.items():
         array = arrays[name]
-        if array.dtype.kind not in "fiu" or array.size != np.prod(shape) or array.shape[-3:] != shape:
-            raise UserError(f"{path.name}: '{name}' has shape {array.shape}, but {shape} is needed.", hint=HINT)
-        parts.append(torch.from_numpy(array.astype(np.float32).reshape(-1)))
+        if array.size != math.prod(shape) or array.shape[-3:] != shape:
+            found = shown(array.shape)
+            raise UserError(f"{called}: '{name}' has shape {found}, but {shape} is needed.", hint=HINT)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused below
+            parts.append(torch.from_numpy(array.astype(np.float32).reshape(-1)))
     vector = torch.cat(parts)
     if not vector.isfinite().all() or not vector.any():
-        raise UserError(f"{path.name}: the vector is zero or not finite.", hint="Compute it again.")
+        raise UserError(f"{called}: the vector is zero or not finite.", hint="Compute it again.")
     return vector
 
 
