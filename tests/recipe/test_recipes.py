@@ -25,6 +25,7 @@ from shapes_file import write_scenes
 PAPER = ("celeba-64-paper", "celeba-128-paper", "fairface-64-paper", "shapes3d-paper")
 TINY = (
     "data.size=16", "flow.levels=2", "flow.flows=1", "flow.channels=8", "flow.train.steps=4", "flow.train.batch=8",
+    "flow.train.warmup=0",
     "flow.train.validate_every=4", "flow.train.validate_on=8", "representation.widths=[16, 8]",
     "representation.epochs=1",
     "representation.batch=16", "run.seeds=[42]", "certify.n=1200", "certify.n0=1300", "certify.n_rs=500",

@@ -14,13 +14,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lassi.base.artefact import Artefact, Identity, array_hash
+from lassi.base.artefact import Artefact
 from lassi.base.batches import Batches
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError, unknown
-from lassi.base.modules import fill
+from lassi.base.identity import Identity, array_hash
+from lassi.base.modules import built
+from lassi.base.ranges import refuse_unfit
 from lassi.base.streams import Stream
-from lassi.base.train import Trained, TrainSettings, Wording
+from lassi.base.train import Decay, Epochs, LearningRate, NormedBatch, Trained, TrainSettings, Wording
 from lassi.base.trained import TrainedStage, epochs
 from lassi.base.workers import chunks
 from lassi.consumer.resnet import ResNet18
@@ -49,17 +51,13 @@ class LatentNetwork(nn.Module):
 class BaselineTraining:
     """How a baseline is trained; the defaults are the paper's."""
 
-    epochs: int = 5
-    batch: int = 500
-    learning_rate: float = 1e-3
-    decay: str = "constant"
+    epochs: Epochs = 5
+    batch: NormedBatch = 500
+    learning_rate: LearningRate = 1e-3
+    decay: Decay = "constant"
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch < 2:
-            raise UserError(
-                f"A baseline cannot be trained for {self.epochs} epochs in batches of {self.batch}.",
-                hint="Choose at least 1 epoch and batches of at least 2.",
-            )
+        refuse_unfit(self)
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ def load_baseline(folder: Path) -> nn.Module:
     if artefact.identity.stage != STAGE:
         raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a baseline.", hint="Check the path.")
     settings = artefact.identity.settings
-    shape = BaselineShape(settings["kind"], settings["num_classes"], settings["latent_dim"])
-    model = shape.new(stream=Stream(0, "unused"))
-    fill(model, artefact.tensors(), called=f"the baseline in '{folder}'")
-    return model.eval().requires_grad_(False)
+    with artefact.understood():
+        shape = BaselineShape(settings["kind"], settings["num_classes"], settings["latent_dim"])
+        called = f"the baseline in '{folder}'"
+        return built(lambda: shape.new(stream=Stream(0, "unused")), artefact.tensors(), called=called)

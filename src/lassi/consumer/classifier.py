@@ -5,26 +5,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lassi.base.artefact import Artefact, Identity, array_hash, new_artefact
+from lassi.base.artefact import Artefact
 from lassi.base.batches import Batches
 from lassi.base.compute import Compute
+from lassi.base.draft import new_artefact
 from lassi.base.errors import UserError
-from lassi.base.modules import fill, tensors_hash
+from lassi.base.identity import Identity, array_hash
+from lassi.base.modules import built, fill, tensors_hash
+from lassi.base.ranges import Number, Several, Whole, refuse_unfit
 from lassi.base.streams import Stream
-from lassi.base.train import Trained, TrainSettings, Wording
+from lassi.base.train import Batch, Decay, Epochs, LearningRate, Trained, TrainSettings, Wording
 from lassi.base.trained import TrainedStage, epochs
 from lassi.consumer.protocol import Consumer
 from lassi.consumer.scores import Scores, score
 from lassi.data.dataset import Integers
 
 STAGE, VERSION = "classifier", 1
+ANY_WIDTHS = Several(Whole(1, 65_536), 0, 32)
 
 
 class Classifier(nn.Module):
@@ -73,21 +77,15 @@ class ClassifierTraining:
         hidden: widths of hidden layers; none for the paper's linear classifier.
     """
 
-    sigma: float
-    hidden: Sequence[int] = ()
-    epochs: int = 1
-    batch: int = 128
-    learning_rate: float = 1e-3
-    decay: str = "constant"
+    sigma: Annotated[float, Number(0, 1_000_000)]
+    hidden: Annotated[Sequence[int], ANY_WIDTHS] = ()
+    epochs: Epochs = 1
+    batch: Batch = 128
+    learning_rate: LearningRate = 1e-3
+    decay: Decay = "constant"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.sigma < float("inf"):
-            raise UserError(f"The noise on representations is {self.sigma}.", hint="Choose a value of at least 0.")
-        if self.epochs < 1 or self.batch < 1:
-            raise UserError(
-                f"A classifier cannot be trained for {self.epochs} epochs in batches of {self.batch}.",
-                hint="Choose at least 1 epoch and batches of at least 1.",
-            )
+        refuse_unfit(self)
 
 
 @dataclass(frozen=True)
@@ -203,9 +201,9 @@ def load_classifier(folder: Path) -> Classifier:
         raise UserError(
             f"'{folder}' holds a {artefact.identity.stage}, not a classifier.", hint="Give the folder of a classifier."
         )
-    model = Classifier(settings["dim"], settings["num_classes"], settings["hidden"], stream=Stream(0, "unused"))
-    fill(model, artefact.tensors(), called=f"the classifier in '{folder}'")
-    return model.eval().requires_grad_(False)
+    with artefact.understood():
+        shape, called = (settings["dim"], settings["num_classes"], settings["hidden"]), f"the classifier in '{folder}'"
+        return built(lambda: Classifier(*shape, stream=Stream(0, "unused")), artefact.tensors(), called=called)
 
 
 def from_linear(weight: Tensor, bias: Tensor) -> Classifier:

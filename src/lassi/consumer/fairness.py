@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from lassi.base.progress import SILENT, Progress
-from lassi.base.workers import map_chunks
+from lassi.base.threads import one_thread_each
+from lassi.base.workers import cores, map_chunks
 from lassi.similarity.sets import SimilaritySet
 
 CHUNK = 64  # people at a time
 
 
-@torch.no_grad()
 def fair_on_points(
     classify: Callable[[Tensor], Tensor],
     z: Tensor,
@@ -34,14 +34,19 @@ def fair_on_points(
         points: t along the original directions, ``(points, n)``: ``similar.grid()`` or ``similar.end_points()``.
     """
 
+    @torch.no_grad()
     def judge(rows: range) -> Tensor:
         some = z[rows.start : rows.stop]
         own = _part(similar, rows).move_along(some, points)  # (B, points, q)
         there, here = classify(own.flatten(0, 1)), classify(some)
         return (there.view(len(some), len(points), *here.shape[1:]) == here[:, None]).all(1)
 
-    judged = map_chunks(judge, len(z), chunk=chunk, what="trying similar people", unit="people", progress=progress)
-    return torch.cat(list(judged)) if len(z) else torch.zeros(0, dtype=torch.bool)
+    what = "trying similar people"
+    with one_thread_each():
+        judged = list(
+            map_chunks(judge, len(z), chunk=chunk, workers=cores(), what=what, unit="people", progress=progress)
+        )
+    return torch.cat(judged) if len(z) else torch.zeros(0, dtype=torch.bool)
 
 
 def _part(similar: SimilaritySet, rows: range) -> SimilaritySet:

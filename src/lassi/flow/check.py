@@ -10,18 +10,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lassi.base.artefact import Artefact, Identity, array_hash, find_artefact, new_artefact
+from lassi.base.array_file import read_array
+from lassi.base.artefact import Artefact, find_artefact
+from lassi.base.draft import new_artefact
 from lassi.base.errors import UserError
+from lassi.base.identity import Identity, array_hash
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.data.dataset import Dataset
 from lassi.data.preprocess import dequantise, outside_range, quantise, to_uint8
 from lassi.flow.glow import Glow
 
-STAGE, VERSION = "flow-check", 1
+STAGE, VERSION = "flow-check", 2
 LENGTHS = (0.0, 1.0, 2.0, 5.0)  # multiples of a displacement
 PIXEL_BOUND, LATENT_BOUND = 1e-4, 1e-5  # in float32
 FLOAT64_BOUND = 1e-10  # for both
+MOST_NUMBERS = 2**27  # in a file of displacements
+MOST_BITS = 1e6  # per dimension; 8 describe a pixel without any model, and infinity is stored as the largest float
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class FlowCheck:
 
     @property
     def is_good(self) -> bool:
-        return all(trip.is_good for trip in self.round_trips)
+        return self.bits_per_dim < MOST_BITS and all(trip.is_good for trip in self.round_trips)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"is_good": self.is_good}
@@ -72,7 +77,8 @@ class FlowCheck:
         artefact = Artefact(folder)
         if artefact.identity.stage != STAGE or artefact.identity.parents.get("flow") != flow:
             raise UserError(f"'{folder}' is not a check of this flow.", hint="Run the recipe again.")
-        return FlowCheck.from_json(artefact.figures)
+        with artefact.understood():
+            return FlowCheck.from_json(artefact.figures)
 
     @staticmethod
     def from_json(figures: dict[str, Any]) -> "FlowCheck":
@@ -128,11 +134,12 @@ def _copy(glow: Glow, dtype: torch.dtype) -> Glow:
 
 
 def _round_trip(single: Glow, double: Glow, x: Tensor, displacements: Tensor, length: float) -> RoundTrip:
-    """Move picture n along displacement n (modulo their number), forwards for even n and backwards for odd n."""
+    """The errors after moving picture n along displacement n (modulo their number), backwards for odd n."""
     which = torch.arange(len(x)) % len(displacements)
     sign = 1 - 2 * (torch.arange(len(x)) % 2)
     z = double.encode(x.double()) + length * sign[:, None] * displacements.double()[which]
-    moved = double.decode(z)  # x itself at length 0
+    # At length 0 the picture itself must come back: what was decoded from its latent may be something else entirely.
+    moved = double.decode(z) if length else x.double()
     pixels, latents = _errors(single, moved.float(), z.float())
     pixels64, latents64 = _errors(double, moved, z)
     outside = outside_range(moved).double().mean().item()
@@ -163,20 +170,17 @@ def checked(
     }
     identity = Identity(STAGE, VERSION, settings, {"flow": flow.content})
     if found := find_artefact(folder, identity):
-        return FlowCheck.from_json(found.figures), found
+        with found.understood():
+            return FlowCheck.from_json(found.figures), found
     check = check_flow(glow, images, displacements, progress=progress)
-    with new_artefact(folder, identity) as draft:
+    with new_artefact(folder, identity, replace=True) as draft:
         draft.figures.update(check.as_json())
     return check, Artefact(folder)
 
 
 def read_displacements(path: Path) -> Tensor:
     """Displacements ``(n, q)`` from a ``.npy`` file."""
-    try:
-        array = np.load(path, allow_pickle=False)
-        return torch.from_numpy(np.asarray(array, np.float64))
-    except (OSError, ValueError, EOFError) as error:
-        raise UserError(f"'{path}' cannot be read ({error}).", hint="Save one array with numpy.save.") from error
+    return torch.from_numpy(read_array(path, MOST_NUMBERS).astype(np.float64))
 
 
 def samples_to_check(glow: Glow, count: int = 4) -> Tensor:

@@ -8,13 +8,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lassi.base.errors import UserError
+from lassi.base.ranges import Either, OneOf, Several, Whole, refuse_unfit
 from lassi.base.streams import Stream
 from lassi.data.preprocess import LEVELS
 from lassi.flow.layers import ZeroConv
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
     ModuleList = list  # so that the type checker knows the type of its items
 else:
     ModuleList = nn.ModuleList
+
+MOST_LEVELS = 10
+Levels = Annotated[int, Whole(1, MOST_LEVELS)]
+Flows = Annotated[int, Whole(1, 1000)]
+Hidden = Annotated[int, Whole(1, 10_000)]
+Coupling = Annotated[str, OneOf("additive", "affine")]
+MIXING = OneOf("lu", "plain")
 
 
 @dataclass(frozen=True)
@@ -41,29 +49,22 @@ class GlowSettings:
         mixing: the 1×1 convolution, as ``lu`` factors or a ``plain`` matrix; one for all levels, or one per level.
     """
 
-    size: int = 32
-    levels: int = 3
-    flows: int = 8
-    hidden: int = 64
-    channels: int = 3
-    coupling: str = "additive"
-    mixing: str | tuple[str, ...] = "lu"
+    size: Annotated[int, Whole(1, 1024)] = 32
+    levels: Levels = 3
+    flows: Flows = 8
+    hidden: Hidden = 64
+    channels: Annotated[int, Whole(1, 1000)] = 3
+    coupling: Coupling = "additive"
+    mixing: Annotated[str | tuple[str, ...], Either(MIXING, Several(MIXING, 1, MOST_LEVELS))] = "lu"
 
     def __post_init__(self) -> None:
-        for name, most in (("size", 1024), ("levels", 10), ("flows", 1000), ("hidden", 10_000), ("channels", 1000)):
-            if not 1 <= getattr(self, name) <= most:
-                raise UserError(
-                    f"The flow's '{name}' is {getattr(self, name)}, but must be from 1 to {most:,}.",
-                    hint="Choose another value.",
-                )
+        refuse_unfit(self)
         if self.size % 2**self.levels:
             raise UserError(
                 f"Pictures of {self.size}×{self.size} cannot be squeezed {self.levels} times.",
                 hint=f"Choose a multiple of {2**self.levels} as the size, or fewer levels.",
             )
-        if self.coupling not in ("additive", "affine"):
-            raise UserError(f"There is no coupling '{self.coupling}'.", hint="Choose additive or affine.")
-        if len(self.mixings) != self.levels or not set(self.mixings) <= {"lu", "plain"}:
+        if len(self.mixings) != self.levels:
             raise UserError(
                 f"The mixing {self.mixing!r} does not fit {self.levels} levels.",
                 hint="Choose lu or plain, once for all levels or once per level.",

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lassi.base.artefact import Artefact, Draft, Identity, array_hash
+from lassi.base.artefact import Artefact
 from lassi.base.compute import Compute
+from lassi.base.draft import Draft
 from lassi.base.errors import UserError
 from lassi.base.files import cache_folder
+from lassi.base.identity import Identity, array_hash
+from lassi.base.progress import SILENT, Progress
+from lassi.base.sealed import Damaged
 from lassi.base.stage import load, make
 from lassi.base.workers import map_chunks
 from lassi.data.dataset import Dataset, Images, Integers
@@ -21,8 +25,8 @@ from lassi.data.dataset import Dataset, Images, Integers
 if TYPE_CHECKING:
     from torch import Tensor
 
-VERSION = 1
-LATENTS = "z.npy"
+VERSION = 2
+LATENTS, PEOPLE = "z.npy", "people.npy"
 
 Encode = Callable[[Images], NDArray[np.float32]]
 
@@ -118,20 +122,28 @@ class LatentsStage:
             unit="pictures",
             progress=compute.progress,
         )
+        with draft.write_rows(PEOPLE, people.shape, np.int64) as numbers:
+            numbers.append(people)
         with draft.write_rows(LATENTS, shape, np.float32) as kept, closing(encoded) as chunks:
             for z in chunks:
                 kept.append(z)
 
     def make(self, compute: Compute | None = None) -> Latents:
         """Encode them, unless they are there already."""
-        return self._latents(make(self, compute))
+        compute = compute or Compute()
+        return self._latents(make(self, compute), compute.progress)
 
-    def load(self) -> Latents:
+    def load(self, *, progress: Progress = SILENT) -> Latents:
         """The latents that were encoded before."""
-        return self._latents(load(self))
+        return self._latents(load(self), progress)
 
-    def _latents(self, artefact: Artefact) -> Latents:
-        return Latents(self.dataset, self.people, artefact.rows(LATENTS), artefact)
+    def _latents(self, artefact: Artefact, progress: Progress) -> Latents:
+        z = artefact.rows(LATENTS, progress=progress)
+        if z.shape != (len(self.people), self.encoder.latent_dim) or z.dtype != np.float32:
+            raise Damaged(
+                f"The latents in '{self.folder}' have the wrong shape.", hint="Delete the folder and make them again."
+            )
+        return Latents(self.dataset, self.people, z, artefact)
 
 
 def _finite(z: NDArray[np.float32], dataset: Dataset, people: Integers) -> NDArray[np.float32]:

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lassi.base.artefact import META, Artefact, Identity, new_artefact
+from lassi.base.artefact import META, Artefact
+from lassi.base.draft import new_artefact
 from lassi.base.errors import UserError
-from lassi.base.modules import fill, tensors_hash
+from lassi.base.identity import Identity
+from lassi.base.modules import built, tensors_hash
 from lassi.base.streams import Stream
 from lassi.flow.glow import Glow, GlowSettings
 
@@ -23,11 +25,16 @@ def flow_identity(
 
 
 def save_glow(
-    glow: Glow, folder: Path, identity: Identity | None = None, figures: Mapping[str, Any] | None = None
+    glow: Glow,
+    folder: Path,
+    identity: Identity | None = None,
+    figures: Mapping[str, Any] | None = None,
+    *,
+    replace: bool = False,
 ) -> Artefact:
     """Write a flow; without an identity it is identified by its weights."""
     identity = identity or flow_identity(glow.settings, {"weights": tensors_hash(glow.state_dict())})
-    with new_artefact(folder, identity) as draft:
+    with new_artefact(folder, identity, replace=replace) as draft:
         draft.write_tensors(glow.state_dict())
         draft.figures.update(figures or {})
     return Artefact(folder)
@@ -38,11 +45,13 @@ def load_glow(folder: Path) -> Glow:
     artefact = Artefact(folder)
     if artefact.identity.stage != STAGE:
         raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a flow.", hint="Give a flow's folder.")
-    shape = dict(artefact.identity.settings["glow"])
-    glow = Glow(GlowSettings(**shape | {"mixing": tuple(shape["mixing"])}), stream=Stream(0, "flow/unused"))
-    fill(glow, artefact.tensors(), called=f"the flow in '{folder}'")
-    glow.fingerprint = artefact.content
-    return glow.freeze()
+    with artefact.understood():
+        shape = dict(artefact.identity.settings["glow"])
+        settings = GlowSettings(**shape | {"mixing": tuple(shape["mixing"])})
+        called = f"the flow in '{folder}'"
+        glow = built(lambda: Glow(settings, stream=Stream(0, "flow/unused")), artefact.tensors(), called=called)
+        glow.fingerprint = artefact.content
+        return glow.freeze()
 
 
 def flow_folder(run: Path) -> Path:

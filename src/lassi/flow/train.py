@@ -3,19 +3,20 @@
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from lassi.base.artefact import Identity
 from lassi.base.batches import Batches
 from lassi.base.compute import Compute
 from lassi.base.devices import usable
 from lassi.base.errors import UserError
+from lassi.base.identity import Identity
+from lassi.base.ranges import OneOf, Whole, refuse_unfit
 from lassi.base.streams import Stream
-from lassi.base.train import Trained, TrainSettings, Wording
+from lassi.base.train import Batch, Clip, Decay, LearningRate, Trained, TrainSettings, Wording
 from lassi.base.trained import TrainedStage
 from lassi.base.workers import chunks
 from lassi.data.dataset import Dataset, Integers
@@ -24,6 +25,7 @@ from lassi.flow.glow import Glow, GlowSettings
 from lassi.flow.store import flow_identity
 
 INITIALISE_WITH = 256  # pictures
+MOST_STEPS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -45,23 +47,24 @@ class FlowTraining:
 
     __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}  # where it is read from a recipe
 
-    steps: int = 2000
-    batch: int = 32
-    learning_rate: float = 1e-3
-    warmup: int = 100
-    decay: str = "cosine"
-    clip: float | None = 50.0
+    steps: Annotated[int, Whole(1, MOST_STEPS)] = 2000
+    batch: Batch = 32
+    learning_rate: LearningRate = 1e-3
+    warmup: Annotated[int, Whole(0, MOST_STEPS)] = 100
+    decay: Decay = "cosine"
+    clip: Clip | None = 50.0
     flips: bool = False
-    validate_every: int = 250
-    validate_on: int = 512
-    memory: str = "full"
+    validate_every: Annotated[int, Whole(1, MOST_STEPS)] = 250
+    validate_on: Annotated[int, Whole(1, 1_000_000_000)] = 512
+    memory: Annotated[str, OneOf("full", "reversible")] = "full"
 
     def __post_init__(self) -> None:
-        if self.batch < 1 or self.validate_on < 1:
-            raise UserError("A flow cannot be trained without pictures.", hint="Choose batch, validate_on ≥ 1.")
-        if self.memory not in ("full", "reversible"):
-            raise UserError(f"There is no memory '{self.memory}'.", hint="Choose full or reversible.")
-        self.schedule()
+        refuse_unfit(self, "flow.train")
+        if self.warmup > self.steps:
+            raise UserError(
+                f"'flow.train.warmup' is {self.warmup:,}, but 'flow.train.steps' is only {self.steps:,}.",
+                hint="Choose a warm-up that is not longer than the training.",
+            )
 
     def schedule(self) -> TrainSettings:
         """The part that the training loop asks for."""

@@ -8,10 +8,12 @@ import re
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from lassi.base.artefact import digest
 from lassi.base.errors import UserError
+from lassi.base.identity import digest
 from lassi.recipe.tables import ExperimentTable
 from lassi.representation.methods import TRAINING_METHODS, TrainingMethod, Weight
+
+MOST_CELLS = 10_000
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,17 @@ def _title(method: str, sensitive: tuple[str, ...]) -> str:
 
 
 def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int]) -> list[Cell]:
-    """All cells of the experiments, seeds innermost; duplicates are refused."""
+    """All cells of the experiments, seeds innermost; duplicates are refused, and more than anybody could train."""
+    models = sum(
+        len(experiment.sensitive) * len(experiment.predicts) * sum(len(m.sigmas) for m in experiment.compared.values())
+        for experiment in experiments
+    )
+    if models * len(seeds) > MOST_CELLS:
+        raise UserError(
+            f"The recipe asks for {models:,} models with {len(seeds):,} seeds each, but at most {MOST_CELLS:,} models "
+            "fit into one run.",
+            hint="Split it into several recipes, or leave out seeds.",
+        )
     cells = [
         Cell(experiment, tuple(sensitive), method, task, sigma, seed)
         for experiment in experiments

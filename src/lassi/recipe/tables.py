@@ -1,22 +1,35 @@
 """The tables of a recipe: frozen, type-checked, without unknown keys."""
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 from lassi.base.errors import UserError, unknown
+from lassi.base.outside import shown
+from lassi.base.ranges import MULTIPLE, SEED, Several, Text, Whole, refuse_twice
+from lassi.base.train import Batch, Decay, Epochs, LearningRate, NormedBatch
 from lassi.certify.methods import refuse_unknown
+from lassi.certify.settings import SOME_METHODS
 from lassi.consumer.baselines import KINDS as BASELINES
 from lassi.consumer.baselines import BaselineTraining
-from lassi.consumer.classifier import ClassifierTraining
-from lassi.data.registry import KNOWN
+from lassi.consumer.classifier import ANY_WIDTHS, ClassifierTraining
+from lassi.data.registry import KNOWN, MOST_PIXELS
+from lassi.flow.glow import MIXING, Coupling, Flows, Hidden, Levels
 from lassi.flow.train import FlowTraining
 from lassi.representation.methods import TRAINING_METHODS, TrainingMethod
 from lassi.representation.network import WIDTHS
 from lassi.representation.objective import Objective
-from lassi.representation.train import RepresentationTraining
+from lassi.representation.train import SOME_WIDTHS, RepresentationTraining
 from lassi.similarity.kinds.mean_difference import MeanDifference
 from lassi.similarity.registry import kind_named
+
+SPLITS = ("train", "valid", "test", "train-biased")  # of all datasets together
+MOST_PEOPLE = 1_000_000_000
+NAME = Text(1, 200)
+Name = Annotated[str, NAME]
+Names = Annotated[list[str], Several(NAME, 0, 1000)]
+Sets = Annotated[list[list[str]], Several(Several(NAME, 0, 100), 0, 1000)]
+Place = Annotated[str, Text(1, 4096)]  # on a disk
 
 
 class Table(BaseModel):
@@ -39,28 +52,26 @@ class DataTable(Table):
         scenes: for this many of them, all 15 orientations are also evaluated, where known: the ground truth.
     """
 
-    name: str
-    size: int
-    root: str | None = None
-    learn_from: str = "train"
-    at_most: dict[str, int] = {}
-    every: int = 1
-    first: int = 0
-    scenes: int = 0
+    name: Name
+    size: Annotated[int, Whole(1, MOST_PIXELS)]
+    root: Place | None = None
+    learn_from: Name = "train"
+    at_most: dict[str, Annotated[int, Whole(1, MOST_PEOPLE)]] = {}
+    every: Annotated[int, Whole(1, MOST_PEOPLE)] = 1
+    first: Annotated[int, Whole(0, MOST_PEOPLE)] = 0
+    scenes: Annotated[int, Whole(0, MOST_PEOPLE)] = 0
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:
         if self.name not in KNOWN:
             raise unknown("dataset", self.name, KNOWN)
-        for name, value in {"every": self.every, **self.at_most}.items():
-            if value < 1:
-                raise UserError(f"The data's {name} is {value}.", hint="Choose at least 1.")
-        if self.scenes < 0:
-            raise UserError(f"The number of scenes is {self.scenes}.", hint="Choose 0 or more.")
-        if not 0 <= self.first < self.every:
+        for split in (self.learn_from, *self.at_most):
+            if split not in SPLITS:
+                raise unknown(f"split of {self.name} called", shown(split), SPLITS)
+        if self.first >= self.every:
             raise UserError(
-                f"The data's first is {self.first}, but every is {self.every}.",
-                hint="Choose a first of at least 0 and below every.",
+                f"'data.first' is {self.first:,}, but 'data.every' is {self.every:,}.",
+                hint="Choose a first below every.",
             )
         return self
 
@@ -68,12 +79,12 @@ class DataTable(Table):
 class FlowTable(Table):
     """The generative model: its shape, and how to train it or the file of published weights it comes from."""
 
-    levels: int
-    flows: int
-    channels: int
-    coupling: str = "additive"
-    mixing: str = "lu"
-    source: str | None = None
+    levels: Levels
+    flows: Flows
+    channels: Hidden
+    coupling: Coupling = "additive"
+    mixing: Annotated[str, MIXING] = "lu"
+    source: Place | None = None
     train: FlowTraining | None = None
 
     @model_validator(mode="after")
@@ -88,35 +99,26 @@ class FlowTable(Table):
 class RepresentationTable(Table):
     """How representations are trained; each method sets its own loss weights."""
 
-    widths: list[int] = list(WIDTHS)
-    epochs: int = 5
-    batch: int = 500
-    learning_rate: float = 1e-3
-    decay: str = "cosine"
-
-    @model_validator(mode="after")
-    def _sensible(self) -> Self:
-        if not self.widths or min(self.widths) < 1:
-            raise UserError(
-                f"A representation cannot have widths {self.widths}.", hint="Choose one or more, each at least 1."
-            )
-        return self
+    widths: Annotated[list[int], SOME_WIDTHS] = list(WIDTHS)
+    epochs: Epochs = 5
+    batch: NormedBatch = 500
+    learning_rate: LearningRate = 1e-3
+    decay: Decay = "cosine"
 
     def training(self, objective: Objective, epochs: int | None, batch: int | None) -> RepresentationTraining:
         """How R is trained with an objective; epochs and batch override the table's if given."""
-        return RepresentationTraining(
-            objective, tuple(self.widths), epochs or self.epochs, batch or self.batch, self.learning_rate, self.decay
-        )
+        epochs, batch = self.epochs if epochs is None else epochs, self.batch if batch is None else batch
+        return RepresentationTraining(objective, tuple(self.widths), epochs, batch, self.learning_rate, self.decay)
 
 
 class ClassifierTable(Table):
     """How classifiers on representations are trained; each method sets its own noise."""
 
-    hidden: list[int] = []
-    epochs: int = 1
-    batch: int = 128
-    learning_rate: float = 1e-3
-    decay: str = "constant"
+    hidden: Annotated[list[int], ANY_WIDTHS] = []
+    epochs: Epochs = 1
+    batch: Batch = 128
+    learning_rate: LearningRate = 1e-3
+    decay: Decay = "constant"
 
     def training(self, sigma: float) -> ClassifierTraining:
         """How a classifier is trained with noise σ_rs."""
@@ -137,10 +139,6 @@ class MethodsBase(Table):
             raise UserError("An experiment has no method.", hint=f"Choose from {', '.join(TRAINING_METHODS)}.")
         for method in self.chosen().values():
             method.objective()
-            if not method.sigmas:
-                raise UserError("A method has no noise sigma_rs.", hint="Give one number, or several in brackets.")
-            for sigma in method.sigmas:
-                ClassifierTraining(sigma)
         return self
 
 
@@ -163,17 +161,17 @@ class ExperimentTable(Table):
         certify: the certification methods, if different from the recipe's.
     """
 
-    table: str = ""
-    target: str
-    tasks: list[str] = []
-    sensitive: list[list[str]]
-    directions: str = MeanDifference.name
-    radius: float = 1.0
-    epochs: int | None = None
-    batch: int | None = None
+    table: Annotated[str, Text(0, 200)] = ""
+    target: Name
+    tasks: Names = []
+    sensitive: Sets
+    directions: Name = MeanDifference.name
+    radius: Annotated[float, MULTIPLE] = 1.0
+    epochs: Epochs | None = None
+    batch: NormedBatch | None = None
     methods: MethodsTable  # type: ignore[valid-type]
-    baselines: list[str] = []
-    certify: list[str] | None = None
+    baselines: Names = []
+    certify: Annotated[list[str], SOME_METHODS] | None = None
 
     @property
     def predicts(self) -> list[str]:
@@ -187,10 +185,6 @@ class ExperimentTable(Table):
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:
-        if not 0 < self.radius < float("inf"):
-            raise UserError(
-                f"The radius is {self.radius}.", hint="Choose a value above 0, in multiples of a direction."
-            )
         kind_named(self.directions)
         if not self.sensitive or not all(self.sensitive):
             raise UserError("An experiment has no sensitive attribute.", hint='Give sets: sensitive = [["Young"]].')
@@ -198,6 +192,8 @@ class ExperimentTable(Table):
             if baseline not in BASELINES:
                 raise unknown("baseline", baseline, BASELINES)
         refuse_unknown(self.certify or [])
+        for name, values in {"tasks": self.tasks, "baselines": self.baselines, "certify": self.certify or []}.items():
+            refuse_twice(f"experiment.{name}", values)
         for attributes in self.sensitive:
             self._refuse_unfit(attributes)
         return self
@@ -221,10 +217,10 @@ class ExperimentTable(Table):
 class BaselinesTable(Table):
     """How baselines are trained."""
 
-    epochs: int = 5
-    batch: int = 500
-    learning_rate: float = 1e-3
-    decay: str = "constant"
+    epochs: Epochs = 5
+    batch: NormedBatch = 500
+    learning_rate: LearningRate = 1e-3
+    decay: Decay = "constant"
 
     def training(self) -> BaselineTraining:
         return BaselineTraining(self.epochs, self.batch, self.learning_rate, self.decay)
@@ -233,12 +229,9 @@ class BaselinesTable(Table):
 class RunTable(Table):
     """The seeds of the repetitions; whatever they share uses the first."""
 
-    seeds: list[int] = [42]
+    seeds: Annotated[list[int], Several(SEED, 1, 1000)] = [42]
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
-        if not self.seeds:
-            raise UserError("The recipe has no seed.", hint="Give at least one: seeds = [42].")
-        if len(set(self.seeds)) < len(self.seeds):
-            raise UserError(f"The seeds {self.seeds} contain a duplicate.", hint="Give each seed only once.")
+    def _different(self) -> Self:
+        refuse_twice("run.seeds", self.seeds)
         return self

@@ -6,11 +6,13 @@ write a class and list it in :data:`TRAINING_METHODS`.
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from lassi.representation.objective import Objective
+from lassi.base.ranges import Either, Number, Several, refuse_twice, refuse_unfit
+from lassi.representation.objective import LossWeight, Objective, Region, Samples
 
 Weight = float | int | str | bool
+NOISE = Number(0, 1_000_000)
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,11 @@ class TrainingMethod(ABC):
     name: ClassVar[str]
     meaning: ClassVar[str]  # its glossary entry, in plain words
 
-    sigma_rs: float | list[float]
+    sigma_rs: Annotated[float | list[float], Either(NOISE, Several(NOISE, 1, 100))]
+
+    def __post_init__(self) -> None:
+        refuse_unfit(self, f"methods.{self.name}")
+        refuse_twice(f"methods.{self.name}.sigma_rs", self.sigmas)
 
     @property
     def sigmas(self) -> list[float]:
@@ -60,7 +66,7 @@ class DataAug(TrainingMethod):
     name = "dataaug"
     meaning = "A model that is also trained on random similar people, labelled with the same correct answer."
 
-    samples: int = 10
+    samples: Samples = 10
 
     def objective(self) -> Objective:
         return Objective(samples=self.samples, augments=True)
@@ -76,11 +82,11 @@ class Lassi(TrainingMethod):
         "to map both to nearly the same point."
     )
 
-    lambda2: float
-    lambda1: float = 1.0
-    lambda3: float = 0.0
-    samples: int = 10
-    region: str = "ball"
+    lambda2: LossWeight
+    lambda1: LossWeight = 1.0
+    lambda3: LossWeight = 0.0
+    samples: Samples = 10
+    region: Region = "ball"
 
     def objective(self) -> Objective:
         return Objective(self.lambda1, self.lambda2, self.lambda3, self.samples, region=self.region)

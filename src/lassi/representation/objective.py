@@ -6,15 +6,21 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lassi.base.errors import UserError
+from lassi.base.ranges import Number, OneOf, Whole, refuse_unfit
 from lassi.base.streams import Stream
 from lassi.representation.network import Representation, norm_affine
 from lassi.similarity.sets import SimilaritySet
+
+LossWeight = Annotated[float, Number(0, 1_000_000)]
+Samples = Annotated[int, Whole(1, 10_000)]
+Region = Annotated[str, OneOf("ball", "cube")]
 
 
 @dataclass(frozen=True)
@@ -31,23 +37,19 @@ class Objective:
             published program uses for many vectors.
     """
 
-    lambda1: float = 1.0
-    lambda2: float = 0.0
-    lambda3: float = 0.0
-    samples: int = 10
+    lambda1: LossWeight = 1.0
+    lambda2: LossWeight = 0.0
+    lambda3: LossWeight = 0.0
+    samples: Samples = 10
     augments: bool = False
-    region: str = "ball"
+    region: Region = "ball"
 
     def __post_init__(self) -> None:
-        weights = (self.lambda1, self.lambda2, self.lambda3)
-        if min(weights) < 0 or not any(weights):
+        refuse_unfit(self)
+        if not any((self.lambda1, self.lambda2, self.lambda3)):
             raise UserError(
-                f"The weights of the losses are {weights}.", hint="Make at least one positive and none negative."
+                "The weights of the losses (lambda1, lambda2, lambda3) are all 0.", hint="Make at least one positive."
             )
-        if self.samples < 1:
-            raise UserError(f"Training draws {self.samples} similar people.", hint="Set samples to at least 1.")
-        if self.region not in ("ball", "cube"):
-            raise UserError(f"There is no region '{self.region}'.", hint="Choose ball or cube.")
         if self.augments and self.lambda2:
             raise UserError("Data augmentation has no adversarial loss.", hint="Set lambda2 to 0, or do not augment.")
 

@@ -4,20 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lassi.base.artefact import Artefact, Identity, array_hash, new_artefact
+from lassi.base.artefact import Artefact
 from lassi.base.batches import Batches
 from lassi.base.compute import Compute
 from lassi.base.devices import usable
+from lassi.base.draft import new_artefact
 from lassi.base.errors import UserError
-from lassi.base.modules import fill, tensors_hash
+from lassi.base.identity import Identity, array_hash
+from lassi.base.modules import built, tensors_hash
+from lassi.base.ranges import Several, Whole, refuse_unfit
 from lassi.base.streams import Stream
-from lassi.base.train import TrainSettings, Wording
+from lassi.base.train import Decay, Epochs, LearningRate, NormedBatch, TrainSettings, Wording
 from lassi.base.trained import TrainedStage, epochs
 from lassi.base.workers import chunks
 from lassi.data.dataset import Integers
@@ -28,6 +32,7 @@ from lassi.similarity.sets import SimilaritySet
 
 STAGE, VERSION = "representation", 2
 CHUNK = 1000
+SOME_WIDTHS = Several(Whole(1, 65_536), 1, 32)
 
 
 @dataclass(frozen=True)
@@ -44,18 +49,14 @@ class RepresentationTraining:
     """
 
     objective: Objective
-    widths: Sequence[int] = WIDTHS
-    epochs: int = 5
-    batch: int = 500
-    learning_rate: float = 1e-3
-    decay: str = "cosine"
+    widths: Annotated[Sequence[int], SOME_WIDTHS] = WIDTHS
+    epochs: Epochs = 5
+    batch: NormedBatch = 500
+    learning_rate: LearningRate = 1e-3
+    decay: Decay = "cosine"
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch < 2:
-            raise UserError(
-                f"A representation cannot be trained for {self.epochs} epochs in batches of {self.batch}.",
-                hint="Choose at least 1 epoch and batches of at least 2.",
-            )
+        refuse_unfit(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,11 +183,10 @@ def load_representation(folder: Path) -> Representation:
             f"'{folder}' holds a {artefact.identity.stage}, not a representation.",
             hint="Give the folder of a representation.",
         )
-    tensors = artefact.tensors()
-    widths = artefact.identity.settings["widths"]
-    r = Representation(tensors["linears.0.weight"].shape[1], widths, stream=Stream(0, "unused"))
-    fill(r, tensors, called=f"the representation in '{folder}'")
-    return r.eval().requires_grad_(False)
+    with artefact.understood():
+        tensors, widths = artefact.tensors(), artefact.identity.settings["widths"]
+        latent_dim, called = tensors["linears.0.weight"].shape[1], f"the representation in '{folder}'"
+        return built(lambda: Representation(latent_dim, widths, stream=Stream(0, "unused")), tensors, called=called)
 
 
 @torch.no_grad()
