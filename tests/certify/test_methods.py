@@ -72,7 +72,7 @@ def test_a_fifth_certificate_appears_in_recipes_results_page_and_tables(hopeful:
     assert hopeful.meaning in page
     assert '<th scope="col" class="n">hopeful</th>' in page
     changed = load_recipe(str(NANO), ["certify.methods=['hopeful']", "certify.n=2000"])
-    again = run_recipe(changed, run.folder, compute=Compute(threads=1))
+    again = run_recipe(changed, run.folder, compute=Compute(threads=1, replace=True))
     files = list((again.folder / "certificates").glob("*hopeful*.jsonl"))
     assert len(files) == len(run.cells), "a setting that it never looks at keeps its certificates"
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from lassi.base.errors import UserError
-from lassi.certify.certificate import Outcome
+from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.exact.attack import attack_people
 from lassi.certify.exact.segments import certify_segments
 from lassi.certify.method import People, Subject
@@ -26,10 +26,15 @@ QUICK = Certification(n=1500, n0=1500, n_rs=2000, n_rs0=200)
 OF = {"flow": "f", "classifier": "c"}
 
 
-def run(path: Path, method: str, people: int = 40, settings: Certification = QUICK):
-    model, z, similar = random_model(1), random_people(1, 40), random_set(1, length=0.3)
-    certifier = Certifier.of(method, Subject(model, similar), settings, sigma_rs=0.5, people=people)
-    return certify_people(certifier, People(z[:people], range(people)), CertificateFile(path, OF))
+def certifier_of(method: str, people: int = 40, settings: Certification = QUICK) -> Certifier:
+    subject = Subject(random_model(1), random_set(1, length=0.3))
+    return Certifier.of(method, subject, settings, sigma_rs=0.5, people=people)
+
+
+def run(path: Path, method: str, people: int = 40, settings: Certification = QUICK) -> list[Certificate]:
+    certifier = certifier_of(method, people, settings)
+    file = CertificateFile(path, certifier.terms(OF))
+    return list(certify_people(certifier, People(random_people(1, 40)[:people], range(people)), file))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -58,11 +63,8 @@ def test_settings_of_the_search_matter_to_it_alone(method: str, changes: dict[st
 
 def test_certificates_of_another_model_are_refused(tmp_path: Path) -> None:
     run(tmp_path / "c.jsonl", "exact-joint", people=4)
-    with pytest.raises(UserError, match="a different model or with different settings"):
-        CertificateFile(tmp_path / "c.jsonl", {"flow": "other"})
-    (tmp_path / "c.jsonl").write_text('{"person": 1}\n')
-    with pytest.raises(UserError, match="is not a certificate"):
-        CertificateFile(tmp_path / "c.jsonl", OF)
+    with pytest.raises(UserError, match="it is about a different model, or was made with different settings"):
+        CertificateFile(tmp_path / "c.jsonl", certifier_of("exact-joint").terms({"flow": "other"}))
 
 
 def test_failures_shared_by_all_cost_certificates(tmp_path: Path) -> None:
@@ -103,11 +105,16 @@ def test_bad_input_is_told() -> None:
     with pytest.raises(UserError, match="Did you mean 'exact-joint'"):
         certify_some(model, People(z, [7, 8, 9]), similar, "exact-jiont", QUICK)
     for settings, sentence in (
-        ({"candidates": "some"}, "certify.candidates is 'some'"),
-        ({"flip": 0.0}, r"certify.flip is 0\.0"),
-        ({"max_boxes": 0}, "certify.max_boxes is 0"),
-        ({"family": "both"}, "no family 'both'"),
-        ({"sigma_cs": -1.0}, r"noise is -1\.0"),
+        ({"candidates": "some"}, "'certify.candidates' is 'some', but must be a whole number .*, or 'all'"),
+        ({"candidates": 70, "n0": 60}, "'certify.candidates' is 70, but 'certify.n0' is only 60"),
+        ({"flip": 0.0}, r"'certify.flip' is 0\.0, but must be a number from 0.000001 to 1,000,000"),
+        ({"max_boxes": 0}, "'certify.max_boxes' is 0, but must be"),
+        ({"family": "both"}, "no certify.family 'both'"),
+        ({"sigma_cs": -1.0}, r"'certify.sigma_cs' is -1\.0, but must be"),
+        ({"n_rs": math.inf}, "'certify.n_rs' is inf, but must be a whole number"),
+        ({"alpha_rs": math.nan}, "'certify.alpha_rs' is nan"),
+        ({"methods": ()}, r"'certify.methods' is \(\), but must be a list of 1 to 100"),
+        ({"methods": ("exact-joint", "exact-joint")}, "'certify.methods' has 'exact-joint' twice"),
     ):
         with pytest.raises(UserError, match=sentence):
             Certification(**settings)

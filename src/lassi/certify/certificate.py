@@ -1,12 +1,17 @@
 """A certificate: what was found about one person, and everything that it depends on."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
+from functools import cache
 from typing import Any
 
-from lassi.base.errors import UserError
+from pydantic import TypeAdapter, ValidationError
+
+from lassi.base.sealed import Damaged, seal_line, unseal
+
+KIND = "certificate"  # of a line
+REMEDY = "Certify again, to a new file."
 
 
 class Outcome(Enum):
@@ -22,6 +27,10 @@ class Outcome(Enum):
     def label(self) -> str:
         """The name as a reader sees it, such as ``not certified``."""
         return self.name.lower().replace("_", " ")
+
+
+def _outcome(name: object) -> Outcome | None:
+    return next((outcome for outcome in Outcome if outcome.name.lower() == name), None)
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,7 @@ class Certificate:
         flip: nobody up to this ‖t‖ gets a different class, where that was searched for; None: up to the search limit.
         counterexample: a similar person who gets a different class.
         of: fingerprints of what it depends on: flow, directions, representation, classifier, settings.
+        latent: a hash of the person's latent z.
         seed: of its draws; None if it has none.
     """
 
@@ -65,6 +75,7 @@ class Certificate:
     counterexample: Counterexample | None = None
     of: Mapping[str, str] = field(default_factory=dict)
     seed: int | None = None
+    latent: str | None = None
 
     @property
     def is_certified(self) -> bool:
@@ -77,21 +88,27 @@ class Certificate:
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"outcome": self.outcome.name.lower()}
 
-    def line(self) -> str:
-        """One JSON line, with all digits of every number."""
-        return json.dumps(self.as_json(), allow_nan=False, sort_keys=True)
+    def line(self) -> bytes:
+        """One sealed JSON line, with all digits of every number."""
+        return seal_line(KIND, self.as_json())
 
     @staticmethod
-    def from_json(content: Mapping[str, Any]) -> "Certificate":
-        known = dict(content)
+    def from_line(line: bytes, *, called: str) -> "Certificate":
+        """The certificate in a line; a changed one is refused.
+
+        Args:
+            called: what messages call the line.
+        """
+        content = unseal(KIND, line, called=called, remedy=REMEDY)
         try:
-            known["outcome"] = Outcome[str(known["outcome"]).upper()]
-            if known["counterexample"] is not None:
-                found = known["counterexample"]
-                known["counterexample"] = Counterexample(tuple(found["t"]), found["predicted"])
-            return Certificate(**known)
-        except (KeyError, TypeError) as error:
-            raise UserError(f"A line is not a certificate ({error}).", hint="Certify again, to a new file.") from error
+            return _adapter().validate_python(content | {"outcome": _outcome(content["outcome"])})
+        except (KeyError, ValidationError):
+            raise Damaged(f"{called} is not a certificate from this version of lassi.", hint=REMEDY) from None
 
     def __str__(self) -> str:
         return f"person {self.person}: {self.outcome.label} ({self.method}, class {self.predicted})"
+
+
+@cache
+def _adapter() -> TypeAdapter[Certificate]:
+    return TypeAdapter(Certificate)

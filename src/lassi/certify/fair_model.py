@@ -9,8 +9,10 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from lassi.base.artefact import Artefact, Identity, array_hash, new_artefact
+from lassi.base.artefact import Artefact
+from lassi.base.draft import new_artefact
 from lassi.base.errors import UserError
+from lassi.base.identity import Identity, array_hash
 from lassi.base.modules import tensors_hash
 from lassi.base.progress import SILENT, Progress
 from lassi.certify.along.model import Model
@@ -20,20 +22,19 @@ from lassi.certify.exact.confirm import moved_by
 from lassi.certify.exact.joint import ExactJoint
 from lassi.certify.method import People, Subject
 from lassi.certify.methods import default_method
-from lassi.certify.people import Certifier, certify_people
+from lassi.certify.people import Certifier, certify_people, in_chunks
 from lassi.certify.settings import Certification
 from lassi.certify.smoothed.modular import SmoothedModular
 from lassi.consumer.classifier import Classifier, load_classifier, save_classifier
 from lassi.consumer.foreign import as_classifier
 from lassi.data.preprocess import flow_input, quantise
+from lassi.flow.encode import encode_each
 from lassi.flow.glow import Glow
 from lassi.flow.protocol import Flow
 from lassi.flow.store import load_glow, save_glow
 from lassi.representation.network import Representation
 from lassi.representation.train import load_representation, save_representation
 from lassi.similarity.sets import SimilaritySet
-
-CHUNK = 256  # pictures encoded at a time
 
 ImageLike = Tensor | NDArray[Any]
 
@@ -74,44 +75,70 @@ class FairModel:
         """R and C, as the certification methods use them."""
         return Model(self.representation.eval(), self.classifier)
 
-    @torch.no_grad()
     def latents(self, images: ImageLike) -> Tensor:
-        """z = E(x) of pictures: uint8 ``(B, 3, H, W)``, or float as used to train the flow."""
+        """z = E(x) of pictures, each encoded by itself: uint8 ``(B, 3, H, W)``, or float as used to train the flow."""
         x = torch.as_tensor(images)
         if not len(x) or (isinstance(self.flow, Glow) and x.ndim != 4):
             raise UserError(f"The pictures have shape {tuple(x.shape)}.", hint="Give at least one: (B, 3, H, W).")
         seen = flow_input(x) if isinstance(self.flow, Glow) else quantise(x) if x.dtype == torch.uint8 else x
-        return torch.cat([self.flow.encode(part) for part in torch.split(seen, CHUNK)])
+        return encode_each(self.flow, seen)
 
     @torch.no_grad()
     def predict(self, images: ImageLike) -> Tensor:
         """The class of each picture, in the arithmetic that exact certificates cover: float64 from z on."""
-        z = self.latents(images).double()
-        if isinstance(self.classifier, Classifier):
-            return self.model.networks(z).argmax(1)
-        return self.model.predict(z)
+        return self.model.predict(self.latents(images))
 
     def predict_smoothed(
-        self, images: ImageLike, method: str = SmoothedModular.name, *, seed: int = 0
+        self, images: ImageLike, method: str = SmoothedModular.name, *, people: int | None = None, seed: int = 0
     ) -> list[int | None]:
-        """The class that the smoothed model certified by this method predicts for each picture; None: it abstains."""
-        people = self._people(images)
-        return self._certifier(method, seed, people=len(people)).predict(people)
+        """The class that the smoothed model certified by this method predicts for each picture; None: it abstains.
+
+        Args:
+            people: as for :meth:`certify`.
+        """
+        crowd = self._people(images)
+        certifier = self._certifier(method, seed, self._sharing(crowd, people))
+        return [label for part in in_chunks(crowd) for label in certifier.predict(part)]
 
     def certify(
-        self, images: ImageLike, method: str | None = None, *, seed: int = 0, progress: Progress = SILENT
+        self,
+        images: ImageLike,
+        method: str | None = None,
+        *,
+        people: int | None = None,
+        seed: int = 0,
+        progress: Progress = SILENT,
     ) -> Certificates:
-        """A certificate for each picture, in order; by default exact for up to three directions."""
-        return self._certify(self._people(images), method, seed, progress)
+        """A certificate for each picture, in order; by default exact for up to three directions.
 
-    def _certify(self, people: People, method: str | None, seed: int, progress: Progress = SILENT) -> Certificates:
-        certifier = self._certifier(method or default_method(self.similarity), seed, people=len(people))
-        found = certify_people(certifier, people, progress=progress)
+        Args:
+            people: how many are certified in all calls together. It must be given if the settings share α among
+                ``all`` people, since one call knows only its own.
+        """
+        return self._certify(self._people(images), method, people, seed, progress)
+
+    def _certify(
+        self, crowd: People, method: str | None, people: int | None, seed: int, progress: Progress = SILENT
+    ) -> Certificates:
+        chosen = method or default_method(self.similarity)
+        found = certify_people(self._certifier(chosen, seed, self._sharing(crowd, people)), crowd, progress=progress)
         return Certificates([replace(certificate, person=row) for row, certificate in enumerate(found)])
 
-    def _certifier(self, method: str, seed: int, *, people: int) -> Certifier:
+    def _sharing(self, crowd: People, people: int | None) -> int:
+        """How many share the failure probability."""
+        if self.settings.family != "all":
+            return 1
+        if people is None or people < len(crowd):
+            seen = "but their total number is not given" if people is None else f"but people is {people}"
+            raise UserError(
+                f"The settings share alpha among all people, and {len(crowd)} are given, {seen}.",
+                hint="Give people=N, the number of people in all calls together, or choose family='each'.",
+            )
+        return people
+
+    def _certifier(self, method: str, seed: int, sharing: int) -> Certifier:
         subject = Subject(self.model, self.similarity, seed)
-        return Certifier.of(method, subject, self.settings, sigma_rs=self.sigma_rs, people=people)
+        return Certifier.of(method, subject, self.settings, sigma_rs=self.sigma_rs, people=sharing)
 
     def _people(self, images: ImageLike) -> People:
         return People(self.latents(images), _numbers(torch.as_tensor(images)))
@@ -133,7 +160,7 @@ class FairModel:
             moved = moved_by(people.z[row], self.similarity, row, example)
             return self.flow.decode(moved.to(people.z)[None])[0]
 
-        found = self._certify(people, ExactJoint.name, seed=0)
+        found = self._certify(people, ExactJoint.name, len(people), seed=0)
         return [picture(row, certificate.counterexample) for row, certificate in enumerate(found)]
 
     def save(self, folder: Path | str) -> None:
@@ -158,14 +185,15 @@ class FairModel:
         folder = Path(folder)
         similar = Artefact(folder / "similarity")
         about = similar.identity.settings
-        return FairModel(
-            load_glow(folder / "flow"),
-            SimilaritySet(similar.tensors()["directions"], about["radius"]),
-            load_representation(folder / "representation"),
-            load_classifier(folder / "classifier"),
-            about["sigma_rs"],
-            settings or Certification(),
-        )
+        with similar.understood():
+            return FairModel(
+                load_glow(folder / "flow"),
+                SimilaritySet(similar.tensors()["directions"], about["radius"]),
+                load_representation(folder / "representation"),
+                load_classifier(folder / "classifier"),
+                about["sigma_rs"],
+                settings or Certification(),
+            )
 
     def __repr__(self) -> str:
         return f"FairModel({self.similarity!r}, {self.representation!r}, {self.classifier!r})"

@@ -6,17 +6,20 @@ every interval and bound takes one picture per unit, drawn with a seed. [docs/ma
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from lassi.base.errors import UserError
+from lassi.base.ranges import Number, OneOf, Whole, refuse_unfit
 from lassi.base.streams import Stream
 from lassi.certify.certificate import Certificate
 from lassi.certify.smoothed.statistics import lower_bound, upper_bound
 
 CONFIDENCE = 0.95
+Family = Annotated[str, OneOf("each", "all")]
 
 
 @dataclass(frozen=True)
@@ -125,17 +128,12 @@ class Budget:
         people: how many are certified.
     """
 
-    alpha: float
-    family: str = "each"
-    people: int = 1
+    alpha: Annotated[float, Number(0, 1, below=True)]
+    family: Family = "each"
+    people: Annotated[int, Whole(1, 1_000_000_000)] = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.alpha < 1:
-            raise UserError(
-                f"The failure probability is {self.alpha}.", hint="Choose a value of at least 0 and below 1."
-            )
-        if self.family not in ("each", "all"):
-            raise UserError(f"There is no family '{self.family}'.", hint="Choose each or all.")
+        refuse_unfit(self)
 
     @property
     def of_one(self) -> float:

@@ -9,12 +9,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from torch import Tensor
 
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
+from lassi.certify.proof import Proof
 from lassi.similarity.sets import SimilaritySet
 
 if TYPE_CHECKING:
@@ -42,6 +43,19 @@ class People:
         return People(self.z[list(rows)], [self.numbers[row] for row in rows])
 
 
+class Crowd(Protocol):
+    """Any number of people, whose latents need not be in memory."""
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers that identify them and their draws."""
+
+    def __len__(self) -> int: ...
+
+    def at(self, rows: Sequence[int]) -> People:
+        """The people in these rows, with their latents."""
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """What is certified: a model, and who counts as similar.
@@ -49,12 +63,14 @@ class Subject:
     Args:
         seed: of the draws.
         known: what the producer has already certified for these people with the same plan; new results are added.
+        proofs: where exact certificates leave their proofs, by the person's number; None keeps none.
     """
 
     model: Model
     similar: SimilaritySet
     seed: int = 0
     known: "Producers | None" = None
+    proofs: dict[int, Proof] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +115,10 @@ class Method(ABC, Generic[Plan]):
     def refuse_infeasible(self, plan: Plan, shape: Shape) -> None:
         """Refuse, before any work, what cannot yield a certificate."""
 
+    def alpha(self, plan: Plan) -> float:  # noqa: ARG002
+        """The most that a certificate states as P(certified and wrong)."""
+        return 0.0
+
     @abstractmethod
     def certify(self, subject: Subject, people: People, plan: Plan) -> list[Certificate]:
         """A certificate for each person."""
@@ -124,6 +144,13 @@ class SmoothedMethod(Method[Plan]):
     def expected_abstention(self, plan: Plan) -> float:  # noqa: ARG002
         """Roughly the share of people who abstain merely because of the number of samples."""
         return 0.0
+
+    @abstractmethod
+    def stricter(self, plan: Plan, beta: float) -> Plan:
+        """The same plan, but run at one similar person it contradicts a true certificate with probability at most β.
+
+        The result can be infeasible; :meth:`refuse_infeasible` then says so.
+        """
 
     @abstractmethod
     def predict(self, subject: Subject, people: People, plan: Plan, *, place: str = "predict") -> list[int | None]:

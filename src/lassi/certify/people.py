@@ -1,20 +1,25 @@
 """Certifying many people: chunk by chunk on all cores, and resumable if a file stores the certificates."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
-from lassi.base.artefact import digest
+from torch import Tensor
+
 from lassi.base.errors import UserError, unknown
+from lassi.base.identity import array_hash, digest
 from lassi.base.progress import SILENT, Progress
 from lassi.base.threads import one_thread_each
-from lassi.base.workers import cores, map_chunks
+from lassi.base.workers import chunks, cores, map_chunks
 from lassi.certify.certificate import Certificate
-from lassi.certify.method import AnyMethod, People, Shape, SmoothedMethod, Subject
+from lassi.certify.method import AnyMethod, Crowd, People, Shape, SmoothedMethod, Subject
 from lassi.certify.methods import METHODS, method_named
+from lassi.certify.proof import Proof
+from lassi.certify.proof_file import ProofFile
 from lassi.certify.settings import Certification
-from lassi.certify.store import CertificateFile
+from lassi.certify.store import CertificateFile, KeptCertificates
+from lassi.certify.terms import Terms
 from lassi.consumer.classifier import Classifier
 from lassi.similarity.sets import SimilaritySet
 
@@ -43,10 +48,26 @@ class Certifier:
         return Certifier(method, subject, method.plan(settings.shared_by(people), subject.similar.radius, sigma_rs))
 
     @property
+    def seed(self) -> int | None:
+        """The seed of the draws; None if there are none."""
+        return self.subject.seed if isinstance(self.method, SmoothedMethod) else None
+
+    @property
     def settings_hash(self) -> str:
         """A hash of every choice that the certificates depend on."""
-        seed = self.subject.seed if isinstance(self.method, SmoothedMethod) else None
-        return digest([self.method.name, self.method.version, asdict(self.plan), seed])
+        return digest([self.method.name, self.method.version, asdict(self.plan), self.seed])
+
+    def terms(self, of: Mapping[str, str]) -> Terms:
+        """What the certificates must agree with.
+
+        Args:
+            of: fingerprints of what they depend on.
+        """
+        model, similar = self.subject.model, self.subject.similar
+        alpha = self.method.alpha(self.plan)
+        return Terms(
+            dict(of), self.method.name, similar.radius, alpha, self.seed, model.num_classes, similar.num_directions
+        )
 
     def refuse_infeasible(self) -> None:
         """Refuse, before any work, what cannot yield a certificate."""
@@ -75,37 +96,76 @@ class Certifier:
         if similar.is_shared:
             return self
         own = SimilaritySet(similar.directions[rows], similar.radius)
-        return Certifier(self.method, Subject(self.subject.model, own, self.subject.seed), self.plan)
+        return Certifier(self.method, replace(self.subject, similar=own, known=None), self.plan)
 
 
 def certify_people(
-    certifier: Certifier, people: People, file: CertificateFile | None = None, *, progress: Progress = SILENT
-) -> list[Certificate]:
+    certifier: Certifier, people: Crowd, file: CertificateFile | None = None, *, progress: Progress = SILENT
+) -> Sequence[Certificate]:
     """A certificate for each person; those already in the file are not computed again.
 
-    Memory is bounded by a chunk of people, and each person is computed on one thread, so that a certificate does not
-    depend on who else is certified or on how many cores there are.
+    If the subject keeps proofs, they are stored next to the certificates, and whoever lacks one is proven again.
+
+    Memory is bounded by a chunk of people if there is a file, and each person is computed on one thread, so that a
+    certificate does not depend on who else is certified or on how many cores there are.
     """
     certifier.refuse_infeasible()
-    known: Mapping[int, Certificate] = {} if file is None else file.certificates
-    missing = [row for row, person in enumerate(people.numbers) if person not in known]
-    found: dict[int, Certificate] = {}
+    if file is None:
+        done = _certified(certifier, people, range(len(people)), progress)
+        return [certificate for certificates, _ in done for certificate in certificates]
+    with file.writing():
+        refuse_other_latents(file, people)
+        proofs = certifier.subject.proofs
+        kept = None if proofs is None else ProofFile(file.path)
+        missing = [row for row, person in enumerate(people.numbers) if person not in file]
+        if kept is not None:
+            missing = [row for row, person in enumerate(people.numbers) if person not in file or person not in kept]
+        for certificates, seconds in _certified(certifier, people, missing, progress):
+            new = [certificate for certificate in certificates if certificate.person not in file]
+            if new:
+                file.append(new, seconds)
+            if kept is not None and proofs is not None:
+                numbers = [certificate.person for certificate in certificates]
+                kept.append({number: proofs.pop(number, Proof()) for number in numbers})
+    return KeptCertificates(file, people.numbers)
+
+
+def _certified(
+    certifier: Certifier, people: Crowd, rows: Sequence[int], progress: Progress
+) -> Iterator[tuple[list[Certificate], float]]:
+    """The certificates of the people in these rows, chunk by chunk, and the seconds that each chunk took."""
 
     def work(part: range) -> tuple[list[Certificate], float]:
         began = time.perf_counter()
-        rows = missing[part.start : part.stop]
-        return certifier.for_rows(rows)(people.at(rows)), time.perf_counter() - began
+        chosen = list(rows[part.start : part.stop])
+        some = people.at(chosen)
+        found = certifier.for_rows(chosen)(some)
+        named = [replace(c, latent=latent_hash(z)) for c, z in zip(found, some.z, strict=True)]
+        return named, time.perf_counter() - began
 
-    done = 0
-    what = f"certifying ({certifier.method.name})"
-    for certificates, seconds in on_all_cores(work, len(missing), what=what, progress=progress):
-        found.update(zip(missing[done : done + len(certificates)], certificates, strict=True))
-        done += len(certificates)
-        if file is not None:
-            file.append(certificates, seconds)
-    if file is not None:
-        return [file.certificates[person] for person in people.numbers]
-    return [found[row] for row in range(len(people))]
+    yield from on_all_cores(work, len(rows), what=f"certifying ({certifier.method.name})", progress=progress)
+
+
+def in_chunks(people: Crowd) -> Iterator[People]:
+    """The people, a few at a time, with their latents."""
+    return (people.at(rows) for rows in chunks(len(people), CHUNK))
+
+
+def latent_hash(z: Tensor) -> str:
+    """A hash of a person's latent ``(q,)``, by which a certificate names it."""
+    return array_hash(z.numpy())[:32]
+
+
+def refuse_other_latents(file: CertificateFile, people: Crowd) -> None:
+    """Refuse a file whose certificates of these people are about latents other than theirs."""
+    for some in in_chunks(people):
+        known = some.at([row for row, person in enumerate(some.numbers) if person in file])
+        for certificate, z in zip(file.of(known.numbers), known.z, strict=True):
+            if certificate.latent != latent_hash(z):
+                raise UserError(
+                    f"'{file.path}' has a certificate of person {certificate.person} for a different latent.",
+                    hint="The latents or the certificates were changed: certify again, to a new file.",
+                )
 
 
 def on_all_cores(work: Callable[[range], T], count: int, *, what: str, progress: Progress = SILENT) -> Iterator[T]:

@@ -1,19 +1,30 @@
 """How people are certified: the table ``[certify]`` of a recipe."""
 
-import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from lassi.base.errors import UserError
+from lassi.base.ranges import MULTIPLE, Either, OneOf, Several, Text, Whole, refuse_twice, refuse_unfit
 from lassi.certify.exact.balls import MAX_BOXES
-from lassi.certify.intervals import Budget
+from lassi.certify.intervals import Budget, Family
 from lassi.certify.methods import refuse_unknown
-from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
+from lassi.certify.smoothed.settings import (
+    Alpha,
+    Centre,
+    CentreSmoothing,
+    ClassSmoothing,
+    CountedSamples,
+    Delta,
+    KeptSamples,
+    Quantile,
+)
+
+SOME_METHODS = Several(Text(1, 100), 1, 100)
 
 
 @dataclass(frozen=True)
 class Certification:
-    """How people are certified; the defaults are the paper's, except for the bound on the quantile.
+    """How people are certified; the defaults are the paper's, except for candidates, quantile and check.
 
     Args:
         methods: the certificates to make; the first is also compared with the ground truth, if there is one.
@@ -21,6 +32,8 @@ class Certification:
         n, n0: samples for the quantile, and for the centre and its check.
         n_rs, n_rs0: draws that bound a class's probability, and draws that choose the class.
         candidates: for centres; ``"all"`` as in the paper.
+        fresh_check: whether the check of a centre has samples of its own, as in the paper; otherwise it shares the
+            quantile's, and the bound fails more often among people whose centre does not abstain.
         flip: how far to search for a change of class, in multiples of the radius: exactly along one direction, by
             bisection along two or three.
         family: whether alpha applies to ``each`` certificate, or to ``all`` together.
@@ -29,34 +42,34 @@ class Certification:
 
     __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}  # for reading it from a recipe
 
-    methods: tuple[str, ...] = ("smoothed-modular", "exact-joint")
-    sigma_cs: float = 0.65
-    n: int = 10_000
-    n0: int = 10_000
-    n_rs: int = 100_000
-    n_rs0: int = 2_000
-    alpha_cs: float = 0.01
-    alpha_rs: float = 0.001
-    delta: float = 0.05
-    candidates: int | str = 64
-    quantile: str = "binomial"
-    centre: str = "ball"
+    methods: Annotated[tuple[str, ...], SOME_METHODS] = ("smoothed-modular", "exact-joint")
+    sigma_cs: Annotated[float, MULTIPLE] = 0.65
+    n: KeptSamples = 10_000
+    n0: KeptSamples = 10_000
+    n_rs: CountedSamples = 100_000
+    n_rs0: CountedSamples = 2_000
+    alpha_cs: Alpha = 0.01
+    alpha_rs: Alpha = 0.001
+    delta: Delta = 0.05
+    candidates: Annotated[int | str, Either(Whole(1, 10_000_000), OneOf("all"))] = 64
+    quantile: Quantile = "binomial"
+    centre: Centre = "ball"
     quadrature: bool = False
-    flip: float = 1.0
-    family: str = "each"
-    max_boxes: int = MAX_BOXES
+    fresh_check: bool = False
+    flip: Annotated[float, MULTIPLE] = 1.0
+    family: Family = "each"
+    max_boxes: Annotated[int, Whole(1, 10_000_000)] = MAX_BOXES
 
     def __post_init__(self) -> None:
+        refuse_unfit(self, "certify")
         refuse_unknown(self.methods)
-        if isinstance(self.candidates, str) and self.candidates != "all":
-            raise UserError(f"certify.candidates is '{self.candidates}'.", hint='Choose a number, or "all".')
-        if not (math.isfinite(self.flip) and self.flip > 0):
-            raise UserError(f"certify.flip is {self.flip}.", hint="Choose a number above 0.")
-        if self.max_boxes < 1:
-            raise UserError(f"certify.max_boxes is {self.max_boxes}.", hint="Choose at least 1.")
+        refuse_twice("certify.methods", self.methods)
+        if isinstance(self.candidates, int) and self.candidates > self.n0:
+            raise UserError(
+                f"'certify.candidates' is {self.candidates:,}, but 'certify.n0' is only {self.n0:,}.",
+                hint=f"Choose at most {self.n0:,} candidates, or more samples n0.",
+            )
         self.centres(1.0)
-        self.classes(1.0)
-        Budget(self.alpha_cs, self.family)
 
     def centres(self, radius: float) -> CentreSmoothing:
         """How R is smoothed along S(x) of radius ε."""
@@ -70,6 +83,7 @@ class Certification:
             self.quantile,
             self.centre,
             self.quadrature,
+            self.fresh_check,
         )
 
     def classes(self, sigma: float) -> ClassSmoothing:

@@ -1,57 +1,109 @@
-"""Certificates on disk: one JSON line each, appended as they are made."""
+"""Certificates on disk: one sealed JSON line each, appended as they are made."""
 
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import overload
 
 from lassi.base.errors import UserError
 from lassi.base.files import os_errors_reported
-from lassi.certify.certificate import Certificate
+from lassi.base.lock import only_writer
+from lassi.base.sealed import Damaged, seal_line, unseal
+from lassi.certify.certificate import KIND, REMEDY, Certificate
+from lassi.certify.terms import Terms
+
+BEGINNING = seal_line(KIND, {})[: len('{"lassi": "certificate"')]  # of every line
+TIMES = "times"  # the kind of a line of times
+MOST_BYTES = 2**20  # in a line
 
 
 class CertificateFile:
-    """The certificates of one model by one method, by person; a truncated last line is dropped.
+    """The certificates of one model by one method, by person.
 
-    A certificate depends only on its person and on ``of``, so one file holds everybody's, whichever command made them.
-    The times they took are in a separate file, since they differ from run to run.
+    A certificate depends only on its person and on the terms, so one file holds everybody's, whichever command made
+    them. Opening the file verifies every line; only their places are kept in memory. A last line that a killed process
+    left unfinished is ignored, and removed by the next writer. The times that certificates took are in a separate
+    file, since they differ from run to run.
 
     Args:
-        of: fingerprints of what the certificates depend on; certificates with different fingerprints are refused.
+        terms: what the certificates must agree with; a file with others is refused.
     """
 
-    def __init__(self, path: Path, of: Mapping[str, str]) -> None:
-        self.path, self._of = path, dict(of)
-        self.certificates = self._read()
+    def __init__(self, path: Path, terms: Terms) -> None:
+        self.path, self.terms = path, terms
+        self._places: dict[int, tuple[int, int]] = {}
+        self._end = 0  # of the last complete line
+        if path.exists():
+            self._read()
 
-    def _read(self) -> dict[int, Certificate]:
-        if not self.path.is_file():
-            return {}
-        content = self.path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):
-            os.truncate(self.path, len(whole))
-        found = [Certificate.from_json(json.loads(line)) for line in whole.splitlines()]
-        if any(certificate.of != self._of for certificate in found):
+    def _read(self) -> None:
+        self._places, self._end = {}, 0
+        for number, line in enumerate(_lines(self.path), start=1):
+            if not line.endswith(b"\n"):
+                return
+            certificate = Certificate.from_line(line, called=f"'{self.path}', line {number}")
+            self._refuse(certificate, number)
+            self._places[certificate.person] = (self._end, len(line))
+            self._end += len(line)
+
+    def _refuse(self, certificate: Certificate, line: int) -> None:
+        if certificate.person in self._places:
+            raise Damaged(f"'{self.path}', line {line}: person {certificate.person} occurs twice.", hint=REMEDY)
+        if objection := self.terms.objection(certificate):
             raise UserError(
-                f"'{self.path}' holds certificates of a different model or with different settings.",
-                hint="Choose a different file with --out, or remove this one.",
+                f"'{self.path}', line {line}: the certificate of person {certificate.person} does not belong here: "
+                f"{objection}.",
+                hint="Choose a different file with --out, or move this one away.",
             )
-        return {certificate.person: certificate for certificate in found}
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Within the block this process alone appends to the file."""
+        with os_errors_reported(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        with only_writer(self.path):
+            if self.path.exists():
+                self._read()  # another process may have written in the meantime
+                with os_errors_reported(self.path):
+                    os.truncate(self.path, self._end)
+            yield
 
     def append(self, certificates: Sequence[Certificate], seconds: float) -> None:
         """Append certificates that took this many seconds altogether."""
-        written = [certificate.about(self._of) for certificate in certificates]
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with os_errors_reported(self.path), self.path.open("ab") as file, self._times.open("a") as times:
-            file.write("".join(certificate.line() + "\n" for certificate in written).encode())
-            times.write(f"{len(written)} {seconds:.6f}\n")
-        self.certificates.update({certificate.person: certificate for certificate in written})
+        lines = [certificate.about(self.terms.of).line() for certificate in certificates]
+        with os_errors_reported(self.path, remains="the certificates before it are complete"):
+            with self.path.open("ab") as file:
+                file.write(b"".join(lines))
+            with self._times.open("ab") as times:
+                times.write(seal_line(TIMES, {"people": len(lines), "seconds": round(seconds, 6)}))
+        for certificate, line in zip(certificates, lines, strict=True):
+            self._places[certificate.person] = (self._end, len(line))
+            self._end += len(line)
 
-    def of_people(self, people: Sequence[int]) -> list[Certificate] | None:
-        """The certificates of these people, or None if one of them has none yet."""
-        found = [self.certificates[person] for person in people if person in self.certificates]
-        return found if len(found) == len(people) else None
+    def __contains__(self, person: int) -> bool:
+        return person in self._places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def people(self) -> list[int]:
+        """The numbers of the people who have a certificate, in the order of the file."""
+        return list(self._places)
+
+    def __getitem__(self, person: int) -> Certificate:
+        return next(self.of([person]))
+
+    def of(self, people: Sequence[int]) -> Iterator[Certificate]:
+        """The certificates of these people, one after the other."""
+        if not people:
+            return
+        with self.path.open("rb") as file:
+            for person in people:
+                start, length = self._places[person]
+                file.seek(start)
+                yield Certificate.from_line(file.read(length), called=f"'{self.path}', person {person}")
 
     @property
     def _times(self) -> Path:
@@ -62,7 +114,50 @@ class CertificateFile:
         """The average time per certificate on one core; None if unknown."""
         if not self._times.is_file():
             return None
-        found = [line.split() for line in self._times.read_text().splitlines()]
-        whole = [(int(parts[0]), float(parts[1])) for parts in found if len(parts) == 2]
-        people = sum(count for count, _ in whole)
-        return sum(seconds for _, seconds in whole) / people if people else None
+        remedy = "Delete it; only the times are lost."
+        whole = [line for line in self._times.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+        found = [unseal(TIMES, line, called=f"'{self._times}'", remedy=remedy) for line in whole]
+        people = sum(int(part["people"]) for part in found)
+        return sum(float(part["seconds"]) for part in found) / people if people else None
+
+
+class KeptCertificates(Sequence[Certificate]):
+    """The certificates of some people, read from their file when needed."""
+
+    def __init__(self, file: CertificateFile, people: Sequence[int]) -> None:
+        self._file, self._people = file, people
+
+    def __len__(self) -> int:
+        return len(self._people)
+
+    def __iter__(self) -> Iterator[Certificate]:
+        return self._file.of(self._people)
+
+    @overload
+    def __getitem__(self, row: int) -> Certificate: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> "KeptCertificates": ...
+
+    def __getitem__(self, row: int | slice) -> "Certificate | KeptCertificates":
+        if isinstance(row, slice):
+            return KeptCertificates(self._file, self._people[row])
+        return self._file[self._people[row]]
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file of certificates; a file of anything else is refused."""
+    if not path.is_file():
+        raise UserError(f"'{path}' is not a regular file.", hint="Choose another name with --out.")
+    try:
+        with path.open("rb") as file:
+            for line in iter(lambda: file.readline(MOST_BYTES), b""):
+                is_unfinished = file.tell() > len(line) and BEGINNING.startswith(line)
+                if len(line) == MOST_BYTES or not (line.startswith(BEGINNING) or is_unfinished):
+                    raise UserError(
+                        f"'{path}' is not a file of certificates from this version of lassi.",
+                        hint="Choose a new file with --out; this one stays as it is.",
+                    )
+                yield line
+    except OSError as error:
+        raise UserError(f"'{path}' cannot be read ({error.strerror}).", hint="Check the path.") from error

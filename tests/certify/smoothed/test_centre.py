@@ -8,6 +8,7 @@ import torch
 from scipy.stats import binom, norm
 from torch import Tensor
 
+from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.certify.smoothed import centre as centre_module
 from lassi.certify.smoothed.centre import draw_noise, smoothed_centre
@@ -53,7 +54,9 @@ def plain_loop(walk, draws, settings: CentreSmoothing, radius: float) -> float |
 @pytest.mark.parametrize("n", [1, 2])
 def test_with_the_papers_constants_it_is_the_plain_loop(n: int) -> None:
     model, z, similar = random_model(n), random_people(n, 12), random_set(n, n, length=2.0)
-    settings = CentreSmoothing(0.65, samples=1300, samples0=1300, candidates=None, quantile="hoeffding")
+    settings = CentreSmoothing(
+        0.65, samples=1300, samples0=1300, candidates=None, quantile="hoeffding", fresh_check=True
+    )
     draws = [draw_noise(settings, n, stream=Stream(3, "t").at(i)) for i in range(12)]
     expected = []
     for walk, drawn in zip(walks(model, z, similar, draws, settings), draws, strict=True):
@@ -141,6 +144,73 @@ def test_the_empirical_quantile_in_its_place_would_fail_half_the_time(monkeypatc
     monkeypatch.setattr(CentreSmoothing, "order", lambda self, _: math.ceil(p * self.samples))
     failures = quantile_failures(settings, 400)
     assert binom.sf(failures - 1, 400, 0.05) < 1e-6
+
+
+LINE = Function(lambda t: t)
+
+
+def conditional_failures(*, fresh_check: bool, repetitions: int = 2000) -> tuple[int, int]:
+    """How many centres are accepted, and for how many of these the ball of radius R̂ holds less than p(Δ); g(t) = t.
+
+    With so few samples most centres abstain, and p(Δ) is not far from the share that the check asks for.
+    """
+    settings = CentreSmoothing(5.0, samples=275, samples0=275, alpha=0.2, fresh_check=fresh_check)
+    accepted = failures = 0
+    for seed in range(repetitions):
+        draws = draw_noise(settings, 1, stream=Stream(seed, "conditional"))
+        found = smoothed_centre(LINE, draws, settings, 1.0)
+        if found is not None:
+            middle, reach = found.move.item() / 5.0, found.radius / 3 / 5.0
+            accepted += 1
+            failures += norm.cdf(middle + reach) - norm.cdf(middle - reach) < level(0.05, 1.0, 5.0)
+    return accepted, failures
+
+
+def test_given_an_accepted_centre_the_bound_fails_as_rarely_as_promised_only_if_the_check_is_fresh() -> None:
+    """α₂ is 0.1: with shared draws it bounds failures among all people, not among those who do not abstain."""
+    accepted, failures = conditional_failures(fresh_check=True)
+    assert 300 < accepted < 1000, "both happen"
+    assert binom.sf(failures - 1, accepted, 0.1) > 1e-6
+    assert failures > accepted * 0.1 / 4
+    accepted, failures = conditional_failures(fresh_check=False)
+    assert binom.sf(failures - 1, accepted, 0.1) < 1e-6
+    assert binom.sf(failures - 1, 2000, 0.1) > 1e-6
+
+
+def test_a_fresh_check_has_draws_of_its_own_and_leaves_the_others_as_they_are() -> None:
+    shared, fresh = (
+        draw_noise(CentreSmoothing(0.65, **QUICK, fresh_check=own), 2, stream=Stream(0, "t")) for own in (False, True)
+    )
+    assert torch.equal(shared.centre.whole, fresh.centre.whole)
+    assert torch.equal(shared.quantile.whole, fresh.quantile.whole)
+    assert torch.equal(shared.check.whole, shared.quantile.whole)
+    used = torch.cat([fresh.centre.whole, fresh.quantile.whole]).flatten()
+    assert not torch.isin(fresh.check.whole.flatten(), used).any()
+    assert fresh.reach >= fresh.check.whole.norm(dim=1).max()
+
+
+def test_a_fresh_check_decides_who_abstains() -> None:
+    abstains = [
+        [
+            smoothed_centre(LINE, draw_noise(settings, 1, stream=Stream(seed, "t")), settings, radius) is None
+            for seed in range(60)
+        ]
+        for settings in (
+            CentreSmoothing(5.0, samples=275, samples0=275, alpha=0.2, fresh_check=own) for own in (False, True)
+        )
+        for radius in (1.0, None)
+    ]
+    assert abstains[0] == abstains[1], "with and without a radius"
+    assert abstains[2] == abstains[3]
+    assert abstains[0] != abstains[2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"), [({"centre": "median"}, "centre 'median'"), ({"quadrature": True}, "quadrature")]
+)
+def test_where_nothing_is_checked_a_fresh_check_is_refused(settings: dict, what: str) -> None:
+    with pytest.raises(UserError, match=f"With {what} there is no check of the centre that could have fresh samples"):
+        CentreSmoothing(0.65, **settings, fresh_check=True)
 
 
 def wrong_bounds(settings: CentreSmoothing, function: Function, repetitions: int) -> int:

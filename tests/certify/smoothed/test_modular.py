@@ -1,5 +1,7 @@
 """Smoothed modular certificates: they hold for similar people, person by person, for any classifier."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from sklearn.ensemble import RandomForestClassifier
@@ -10,10 +12,13 @@ from lassi.certify.along.model import Model
 from lassi.certify.certificate import Outcome
 from lassi.certify.exact.modular import certify_exact_modular
 from lassi.certify.exact.segments import certify_segments
+from lassi.certify.method import People, Subject
+from lassi.certify.people import Certifier
 from lassi.certify.smoothed.joint import certify_joint, predict_joint
-from lassi.certify.smoothed.modular import ModularPlan, certify_modular, predict_modular
+from lassi.certify.smoothed.modular import ModularPlan, SmoothedModular, certify_modular, predict_modular
 from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
 from lassi.consumer.foreign import as_classifier
+from lassi.recipe.recipe import load_recipe, shipped_recipes
 from lassi.similarity.sets import SimilaritySet
 from networks import random_model, random_people, random_set
 from walks import QUICK
@@ -93,6 +98,24 @@ def test_a_classifier_of_scikit_learn_is_certified_by_smoothing() -> None:
         certify_segments(theirs, z[:6], range(6), similar)
     with pytest.raises(UserError, match="need a linear classifier"):
         certify_exact_modular(theirs, z[:6], range(6), similar)
+
+
+def test_the_papers_recipes_check_centres_on_fresh_draws() -> None:
+    for name in shipped_recipes():
+        recipe = load_recipe(name)
+        for experiment in recipe.experiment:
+            centres = recipe.certification(experiment).centres(1.0)
+            assert centres.fresh_check == name.endswith("-paper")
+
+
+def test_a_fresh_check_makes_another_certificate() -> None:
+    similar, plan = random_set(1), ModularPlan(CentreSmoothing(0.65, **QUICK), ClassSmoothing(1.0, samples=2000))
+    own = replace(plan, centres=replace(plan.centres, fresh_check=True))
+    shared, fresh = (Certifier(SmoothedModular(), Subject(random_model(1), similar), each) for each in (plan, own))
+    assert shared.settings_hash != fresh.settings_hash
+    z = random_people(1, 24)
+    outcomes = [[c.outcome for c in each(People(z, range(24)))] for each in (shared, fresh)]
+    assert outcomes[0] != outcomes[1], "others abstain"
 
 
 def test_own_directions_void_every_smoothed_certificate() -> None:

@@ -1,6 +1,7 @@
 """The statistics, against statsmodels, SciPy and simulation."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -154,17 +155,39 @@ def test_the_population_statement_holds_in_the_worst_case() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"sigma": 0.0}, "The noise is 0"),
-        ({"sigma": math.nan}, "The noise is nan"),
-        ({"alpha": 0.0}, "failure probability"),
-        ({"samples": 1}, "number of samples is 1"),
+        ({"sigma": 0.0}, "'sigma' is 0.0, but must be a number above 0"),
+        ({"sigma": math.nan}, "'sigma' is nan"),
+        ({"alpha": 0.0}, "'alpha' is 0.0, but must be a number of at least 1e-100 and below 1"),
+        ({"samples": 1}, "'samples' is 1, but must be a whole number from 2 to 10,000,000"),
+        ({"samples0": 10**400}, "'samples0' is 10+…0+, but must be"),
         ({"quantile": "normal"}, "no quantile"),
         ({"centre": "mean"}, "no centre"),
-        ({"delta": 0.5}, "Δ is"),
-        ({"candidates": 0}, "candidates among"),
+        ({"delta": 0.5}, "'delta' is 0.5, but must be a number above 0 and below 0.5"),
+        ({"candidates": 0}, "'candidates' is 0, but must be"),
+        ({"candidates": 11_000}, "There cannot be 11000 candidates among 10000 samples"),
         ({"quadrature": True, "centre": "median"}, "Quadrature works only with"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         CentreSmoothing(**({"sigma": 0.65} | settings))
+
+
+@pytest.mark.parametrize("quantile", ["binomial", "hoeffding"])
+def test_samples_that_nobody_can_draw_are_reported_at_once(quantile: str) -> None:
+    hopeless = CentreSmoothing(0.65, alpha=1e-100, delta=1e-9, quantile=quantile)
+    with pytest.raises(UserError, match=r"the centre check cannot pass at α = 5e-101\. Use more than a billion;"):
+        hopeless.needed_in_ball()
+    with pytest.raises(UserError, match=r"samples cannot bound the .* quantile .* Use more than a billion, or more"):
+        CentreSmoothing(0.65, samples=2, alpha=1e-100, quantile=quantile).order(5.0)
+
+
+@pytest.mark.parametrize("quantile", ["binomial", "hoeffding"])
+def test_the_samples_that_are_recommended_suffice_and_fewer_do_not(quantile: str) -> None:
+    with pytest.raises(UserError) as error:
+        CentreSmoothing(0.65, samples0=100, quantile=quantile).needed_in_ball()
+    least = int(re.search(r"at least ([\d,]+)", error.value.hint)[1].replace(",", ""))
+    for samples in range(least, least + 100):
+        assert CentreSmoothing(0.65, samples0=samples, quantile=quantile).needed_in_ball() > 0
+    with pytest.raises(UserError, match="check cannot pass"):
+        CentreSmoothing(0.65, samples0=least - 1, quantile=quantile).needed_in_ball()

@@ -1,6 +1,7 @@
-"""The model to certify: R, then C, as folded float64 networks, and as plain networks in their own precision.
+"""The model to certify: R, then C, with their stored weights.
 
-Every counterexample is run through the plain model again before it is reported.
+What is certified is C∘R in real arithmetic. It is computed with a folded network in float64; folding BatchNorm is an
+identity between real numbers, and its roundings count like all others. [docs/mathematics.md#the-certified-network]
 """
 
 from dataclasses import dataclass
@@ -12,10 +13,37 @@ from torch import Tensor
 from lassi.base.errors import UserError
 from lassi.certify.along.polyline import Tracer
 from lassi.certify.along.reduced import Reducer
-from lassi.certify.along.rounding import Paths
+from lassi.certify.along.rounding import ROOM, Paths, gamma
+from lassi.certify.along.tiles import in_tiles
 from lassi.consumer.classifier import Classifier
 from lassi.consumer.foreign import Foreign
 from lassi.representation.network import Folded, Representation
+
+
+@dataclass(frozen=True, eq=False)
+class Logits:
+    """Logits as computed in float64, and bounds on their errors, ``(B, K)`` each."""
+
+    values: Tensor
+    error: Tensor
+
+    def __getitem__(self, rows: list[int] | slice) -> "Logits":
+        return Logits(self.values[rows], self.error[rows])
+
+    def least_lead(self, labels: Tensor) -> Tensor:
+        """A lower bound on the true lead of classes ``(B,)`` over their strongest rivals, ``(B,)``."""
+        low, high = self.values - self.error, self.values + self.error
+        return _of(low, labels) - high.scatter(1, labels[:, None], -torch.inf).amax(1)
+
+    def most_lead(self, labels: Tensor) -> Tensor:
+        """An upper bound on the same, ``(B,)``."""
+        low, high = self.values - self.error, self.values + self.error
+        return _of(high, labels) - low.scatter(1, labels[:, None], -torch.inf).amax(1)
+
+
+def _of(values: Tensor, labels: Tensor) -> Tensor:
+    """The value of each row's label, ``(B,)``."""
+    return values.gather(1, labels[:, None])[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +79,28 @@ class Model:
 
     @torch.no_grad()
     def predict(self, z: Tensor) -> Tensor:
-        """The class of each latent ``(B, q)``, by the plain networks in their own precision."""
-        like = self.representation.linears[0].weight
-        return self.classifier.predict(self.representation(z.to(like)))
+        """The class of each latent ``(B, q)``, computed as certificates are: folded, in float64."""
+        if isinstance(self.classifier, Classifier):
+            return self.networks(z.double()).argmax(1)
+        return self.classifier.predict(self.folded_representation(z.double()))
+
+    @torch.no_grad()
+    def logits(self, z: Tensor, lengths: Tensor, *, roundings: int = 0) -> "Logits":
+        """The logits at latents ``(B, q)``, in float64, and how far they can be from those in real arithmetic.
+
+        [docs/mathematics.md#rounding]
+
+        Args:
+            lengths: bounds on ‖z‖, ``(B,)``; where a latent is a sum, on that of its terms' absolute values.
+            roundings: the most behind a number of a latent.
+        """
+        first, *later = zip(self.networks.weights, self.networks.biases, strict=True)
+        values = in_tiles(z, first[0].T) + first[1]
+        for weight, bias in later:
+            values = in_tiles(values.relu_(), weight.T) + bias
+        fan_ins = self._joint_paths.fan_ins
+        path_sums = self.joint_reducer.errors.path_sums(lengths)[-1]
+        return Logits(values, gamma(sum(fan_ins) + ROOM * len(fan_ins) + roundings) * path_sums)
 
     @cached_property
     def folded_representation(self) -> Folded:

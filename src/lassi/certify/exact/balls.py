@@ -19,7 +19,8 @@ from lassi.certify.along.relaxation import least_on_ball, lower_bounds
 from lassi.certify.certificate import Certificate, Counterexample, Outcome
 from lassi.certify.exact.boxes import Boxes
 from lassi.certify.exact.confirm import confirmed
-from lassi.certify.exact.segments import NAME
+from lassi.certify.exact.segments import NAME, span_of
+from lassi.certify.proof import Leaf, Proof
 from lassi.similarity.sets import SimilaritySet
 
 MAX_BOXES = 4096
@@ -29,24 +30,43 @@ STEPS = 20  # of its gradient descent
 
 
 def certify_balls(
-    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, *, max_boxes: int = MAX_BOXES
+    model: Model,
+    z: Tensor,
+    people: Sequence[int],
+    similar: SimilaritySet,
+    *,
+    max_boxes: int = MAX_BOXES,
+    proofs: dict[int, Proof] | None = None,
 ) -> list[Certificate]:
-    """Certificates of people ``(B, q)``, by their numbers, for any number of directions."""
+    """Certificates of people ``(B, q)``, by their numbers, for any number of directions.
+
+    Args:
+        proofs: if given, it receives the boxes behind every certified person's certificate.
+    """
     dropped = model.joint_reducer.errors.carried(similar.dropped)
     reduced = model.joint_reducer(z, similar.basis64, similar.radius)
     networks = [replace(network, error=network.error + dropped) for network in reduced]
     found = [
-        _certificate(model, person, similar, network, max_boxes)
+        _certificate(model, person, similar, network, max_boxes, proofs)
         for person, network in zip(people, networks, strict=True)
     ]
     return confirmed(model, z, similar, found)
 
 
-def _certificate(model: Model, person: int, similar: SimilaritySet, logits: Reduced, max_boxes: int) -> Certificate:
+def _certificate(
+    model: Model,
+    person: int,
+    similar: SimilaritySet,
+    logits: Reduced,
+    max_boxes: int,
+    proofs: dict[int, Proof] | None,
+) -> Certificate:
     own = logits(logits.out.new_zeros(1, logits.n))[0]
     predicted = int(own.argmax())
     margins = logits.then(margins_of(predicted, model.num_classes, own))
     found = decide(margins, max_boxes=max_boxes)
+    if proofs is not None and found.outcome is Outcome.CERTIFIED:
+        proofs[person] = Proof(leaves=found.kept_leaves(), span=span_of(similar))
     example = None
     if found.t is not None:
         along = tuple(similar.along_directions(found.t).tolist())
@@ -63,12 +83,19 @@ class Decision:
         margin: a lower bound if certified, otherwise the least margin found.
         boxes: the number of regions on which bounds were computed.
         t: a point where the margin is negative, if one was found.
+        leaves: the boxes that were proven; none if the whole ball was, at once.
     """
 
     outcome: Outcome
     margin: float
     boxes: int
     t: Tensor | None = None
+    leaves: Sequence[Boxes] = ()
+
+    def kept_leaves(self) -> tuple[Leaf, ...]:
+        """The leaves for a proof."""
+        corners = [(low[:, 0].tolist(), high[:, 0].tolist()) for low, high in (some.sides for some in self.leaves)]
+        return tuple(Leaf(tuple(a), tuple(b)) for low, high in corners for a, b in zip(low, high, strict=True))
 
 
 def decide(margins: Reduced, *, max_boxes: int = MAX_BOXES) -> Decision:
@@ -145,7 +172,7 @@ def _branch(margins: Reduced, max_boxes: int, least_found: float) -> Decision:
     """Halve the boxes with the lowest bounds until none is left, a counterexample turns up, or the budget runs out."""
     left = Boxes.around_ball(margins.n, margins.radius)
     influence, at_once = _influence(margins), _boxes_at_once(margins)
-    done, proven = 1, math.inf
+    done, proven, leaves = 1, math.inf, list[Boxes]()
     while len(left):
         some = min(at_once, (max_boxes - done) // 2)
         if some < 1:
@@ -162,8 +189,9 @@ def _branch(margins: Reduced, max_boxes: int, least_found: float) -> Decision:
         halves = replace(halves, bound=box_bounds(margins, halves))
         is_proven = halves.bound > 0  # NaN never is
         proven = min([proven, *halves.bound[is_proven].tolist()])
+        leaves.append(halves[is_proven])
         left = left.and_(halves[~is_proven])
-    return Decision(Outcome.CERTIFIED, proven, done)
+    return Decision(Outcome.CERTIFIED, proven, done, leaves=leaves)
 
 
 def _boxes_at_once(margins: Reduced) -> int:

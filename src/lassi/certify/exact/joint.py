@@ -28,9 +28,10 @@ class Search:
 
 
 class ExactJoint(Method[Search]):
-    """C∘R itself, in float64."""
+    """C∘R itself, with its stored weights in real arithmetic."""
 
     name = NAME
+    version = 2
     title = "exact"
     meaning = (
         "A certificate for the plain model, without sampling: it proves that everybody similar gets the same answer, "
@@ -46,11 +47,12 @@ class ExactJoint(Method[Search]):
         model, similar = subject.model, subject.similar
         limit = plan.flip * similar.radius
         if similar.rank == 1:
-            return certify_segments(model, people.z, people.numbers, similar, limit=limit)
-        found = certify_balls(model, people.z, people.numbers, similar, max_boxes=plan.max_boxes)
+            return certify_segments(model, people.z, people.numbers, similar, limit=limit, proofs=subject.proofs)
+        boxes = plan.max_boxes
+        found = certify_balls(model, people.z, people.numbers, similar, max_boxes=boxes, proofs=subject.proofs)
         if plan.flip <= 1 or similar.rank > FLIPS_UP_TO:
             return found
-        radii = largest_radius(model, people.z, similar, limit=limit, max_boxes=plan.max_boxes)
+        radii = largest_radius(model, people.z, similar, limit=limit, max_boxes=boxes)
         flips = [None if radius == limit else radius for radius in radii]
         return [replace(certificate, flip=flip) for certificate, flip in zip(found, flips, strict=True)]
 

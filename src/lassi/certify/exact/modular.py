@@ -18,7 +18,9 @@ from lassi.certify.along.polyline import Polyline
 from lassi.certify.along.reduced import Reduced
 from lassi.certify.along.relaxation import least_on_ball, lower_bounds
 from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.exact.segments import knots_of
 from lassi.certify.method import Method, People, Shape, Subject, figure
+from lassi.certify.proof import Proof
 from lassi.certify.smoothed.classes import exact_radius
 from lassi.consumer.classifier import Classifier
 from lassi.similarity.sets import SimilaritySet
@@ -53,7 +55,7 @@ class ExactModular(Method[NoPlan]):
             raise _not_linear()
 
     def certify(self, subject: Subject, people: People, plan: NoPlan) -> list[Certificate]:  # noqa: ARG002
-        return certify_exact_modular(subject.model, people.z, people.numbers, subject.similar)
+        return certify_exact_modular(subject.model, people.z, people.numbers, subject.similar, proofs=subject.proofs)
 
     def _surplus(self, certificate: Certificate) -> float:
         return figure(certificate, "class_radius") - figure(certificate, "d_max")
@@ -65,12 +67,23 @@ def _not_linear() -> UserError:
     )
 
 
-def certify_exact_modular(model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet) -> list[Certificate]:
-    """Certificates of people ``(B, q)``, by their numbers."""
+def certify_exact_modular(
+    model: Model,
+    z: Tensor,
+    people: Sequence[int],
+    similar: SimilaritySet,
+    *,
+    proofs: dict[int, Proof] | None = None,
+) -> list[Certificate]:
+    """Certificates of people ``(B, q)``, by their numbers.
+
+    Args:
+        proofs: if given, it receives the knots of R along one direction; several need no proof.
+    """
     if not (isinstance(model.classifier, Classifier) and model.classifier.is_linear):
         raise _not_linear()
     found = []
-    for person, (r, off, d_max) in zip(people, farthest(model, z, similar), strict=True):
+    for person, (r, off, d_max) in zip(people, farthest(model, z, similar, people, proofs), strict=True):
         radius, label = exact_radius(model.classifier, r, off)
         outcome = Outcome.CERTIFIED if d_max < radius else Outcome.NOT_CERTIFIED
         figures = {"d_max": d_max, "class_radius": radius}
@@ -78,14 +91,26 @@ def certify_exact_modular(model: Model, z: Tensor, people: Sequence[int], simila
     return found
 
 
-def farthest(model: Model, z: Tensor, similar: SimilaritySet) -> list[tuple[Tensor, Tensor, float]]:
+def farthest(
+    model: Model,
+    z: Tensor,
+    similar: SimilaritySet,
+    people: Sequence[int] = (),
+    proofs: dict[int, Proof] | None = None,
+) -> list[tuple[Tensor, Tensor, float]]:
     """R(z) of each person, how far off it can be, and a bound on how far R moves similar people.
 
     For one direction the bound is exact up to its slack.
+
+    Args:
+        people: their numbers, under which ``proofs`` receives their knots along one direction.
     """
     if similar.rank == 1:
-        found = [_on_polyline(line) for line in model.tracer(z, similar.basis64, similar.radius)]
+        lines = model.tracer(z, similar.basis64, similar.radius)
+        found = [_on_polyline(line) for line in lines]
         dropped = model.tracer.errors.carried(similar.dropped)
+        if proofs is not None:
+            proofs.update(knots_of(people, lines, similar))
     else:
         found = [_on_ball(network) for network in model.reducer(z, similar.basis64, similar.radius)]
         dropped = model.reducer.errors.carried(similar.dropped)

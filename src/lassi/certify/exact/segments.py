@@ -15,25 +15,35 @@ from lassi.certify.along.model import Model, margins_of
 from lassi.certify.along.polyline import Polyline
 from lassi.certify.certificate import Certificate, Counterexample, Outcome
 from lassi.certify.exact.confirm import confirmed
+from lassi.certify.proof import Proof, Vector
 from lassi.similarity.sets import SimilaritySet
 
 NAME = "exact-joint"
 
 
 def certify_segments(
-    model: Model, z: Tensor, people: Sequence[int], similar: SimilaritySet, *, limit: float | None = None
+    model: Model,
+    z: Tensor,
+    people: Sequence[int],
+    similar: SimilaritySet,
+    *,
+    limit: float | None = None,
+    proofs: dict[int, Proof] | None = None,
 ) -> list[Certificate]:
     """Certificates of people ``(B, q)`` along one direction.
 
     Args:
         people: their numbers.
         limit: how far to search for ``flip``, at least ε; by default ε.
+        proofs: if given, it receives everybody's knots.
     """
     assert similar.rank == 1, "along one direction"
     reach = max(similar.radius, limit or similar.radius)
     lines = model.joint_tracer(z, similar.basis64, reach)
     dropped = model.joint_tracer.errors.carried(similar.dropped * reach / similar.radius)
     lines = [replace(line, slack=line.slack + dropped) for line in lines]
+    if proofs is not None:
+        proofs.update(knots_of(people, lines, similar))
     found = [_certificate(model, person, similar, line) for person, line in zip(people, lines, strict=True)]
     return confirmed(model, z, similar, found)
 
@@ -62,6 +72,20 @@ def _certificate(model: Model, person: int, similar: SimilaritySet, logits: Poly
     figures = {"margin": least, "slack": slack, "kinks": len(logits.t) - 3, "searched": logits.t[-1].item()}
     flip = first_below(margins, slack)
     return Certificate(person, NAME, outcome, predicted, radius, figures=figures, flip=flip, counterexample=example)
+
+
+def knots_of(people: Sequence[int], lines: Sequence[Polyline], similar: SimilaritySet) -> dict[int, Proof]:
+    """The proofs of people along one direction: the knots of their polylines."""
+    span = span_of(similar)
+    return {person: Proof(tuple(line.t.tolist()), span=span) for person, line in zip(people, lines, strict=True)}
+
+
+def span_of(similar: SimilaritySet) -> tuple[Vector, ...] | None:
+    """V for a proof; None where coefficients are t itself."""
+    if similar.rank == similar.num_directions:
+        return None
+    rows = similar.along_directions(torch.eye(similar.rank, dtype=torch.float64)).T  # (n, r)
+    return tuple(tuple(row) for row in rows.tolist())
 
 
 def least_within(margins: Polyline, radius: float) -> tuple[float, float]:

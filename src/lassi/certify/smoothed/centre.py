@@ -7,7 +7,7 @@ quantiles (Chiang et al., 2020). A centre is given as a displacement from R(z).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -71,8 +71,9 @@ class Centre:
 class Draws:
     """The noise on one person's coefficients.
 
-    The check and the quantile share draws: both concern a centre already chosen, and no proof uses the check at x.
-    [docs/mathematics.md#centre-smoothing]
+    Unless a fresh check is asked for, the check shares the quantile's draws: both concern a centre already chosen, and
+    no proof uses the check at x. Only given that the check passes is α₂ then no bound on the quantile's failures.
+    [docs/mathematics.md#the-check-and-the-quantile]
     """
 
     centre: Noise
@@ -88,9 +89,10 @@ class Draws:
 def draw_noise(settings: CentreSmoothing, n: int, *, stream: Stream) -> Draws:
     """One person's noise, from their stream."""
     within = TAIL * settings.sigma if settings.quadrature else math.inf
-    fresh = Noise(settings.samples, n, settings.sigma, stream.child("fresh"))
     centre = Noise(settings.samples0, n, settings.sigma, stream.child("centre"), within)
-    return Draws(centre, fresh.first(settings.samples0), fresh)
+    quantile = Noise(settings.samples, n, settings.sigma, stream.child("fresh"))
+    check = replace(quantile, stream=stream.child("check")) if settings.fresh_check else quantile
+    return Draws(centre, check.first(settings.samples0), quantile)
 
 
 def smoothed_centre(walk: Walk, draws: Draws, settings: CentreSmoothing, radius: float | None) -> Centre | None:

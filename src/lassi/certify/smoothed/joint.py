@@ -6,7 +6,7 @@ The smoothed model answers argmax_c P(C(g_z(t)) = c), t ~ N(0, σ²). It gives e
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -63,8 +63,14 @@ class SmoothedJoint(SmoothedMethod[JointPlan]):
     def refuse_infeasible(self, plan: JointPlan, shape: Shape) -> None:
         plan.classes.refuse_infeasible(shape.radius)
 
+    def alpha(self, plan: JointPlan) -> float:
+        return plan.classes.alpha
+
     def certify(self, subject: Subject, people: People, plan: JointPlan) -> list[Certificate]:
         return certify_joint(subject.model, people.z, people.numbers, subject.similar, plan.classes, seed=subject.seed)
+
+    def stricter(self, plan: JointPlan, beta: float) -> JointPlan:
+        return JointPlan(replace(plan.classes, alpha=min(plan.classes.alpha, beta)))
 
     def predict(self, subject: Subject, people: People, plan: JointPlan, *, place: str = "predict") -> list[int | None]:
         stream = Stream(subject.seed, PURPOSE).child(place)

@@ -7,7 +7,7 @@ probability at most α₂ + α_rs over the draws made here, for all similar peop
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from torch import Tensor
@@ -70,6 +70,9 @@ class SmoothedModular(SmoothedMethod[ModularPlan]):
         refuse_quadrature_along_several(plan.centres, shape.directions)
         plan.centres.refuse_infeasible(shape.radius, shape.dim)
 
+    def alpha(self, plan: ModularPlan) -> float:
+        return plan.centres.alpha_at_x + plan.classes.alpha
+
     def expected_abstention(self, plan: ModularPlan) -> float:
         return plan.centres.expected_abstention()
 
@@ -90,6 +93,12 @@ class SmoothedModular(SmoothedMethod[ModularPlan]):
             for person, part in zip(missing.numbers, parts, strict=True):
                 known[person] = part
         return [known[person] for person in people.numbers]
+
+    def stricter(self, plan: ModularPlan, beta: float) -> ModularPlan:
+        # Half of α_cs is spent at a similar person, besides (½ − Δ)^k, which no α changes; the rest is the class's.
+        left = max(beta - plan.centres.missed, 1e-90)
+        centres = replace(plan.centres, alpha=min(plan.centres.alpha, left))
+        return ModularPlan(centres, replace(plan.classes, alpha=min(plan.classes.alpha, left / 2)))
 
     def predict(
         self, subject: Subject, people: People, plan: ModularPlan, *, place: str = "predict"

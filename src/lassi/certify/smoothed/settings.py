@@ -1,8 +1,11 @@
 """Settings of smoothed certificates: noise, samples, and failure probability."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 from lassi.base.errors import UserError
+from lassi.base.ranges import Number, OneOf, Whole, refuse_unfit
 from lassi.certify.smoothed.statistics import (
     QUANTILES,
     abstention_bound,
@@ -15,11 +18,20 @@ from lassi.certify.smoothed.statistics import (
 
 CENTRES = ("ball", "median")
 TAIL = 5.0  # σ; where quadrature truncates the noise
+MOST_SAMPLES = 1_000_000_000
+
+Noise = Annotated[float, Number(0, 1e12, above=True)]  # σ_cs times a radius, each at most a million
+Alpha = Annotated[float, Number(1e-100, 1, below=True)]  # far below, its inverse is no longer a number
+Delta = Annotated[float, Number(0, 0.5, above=True, below=True)]
+KeptSamples = Annotated[int, Whole(2, 10_000_000)]  # all distances of one person are in memory at once
+CountedSamples = Annotated[int, Whole(2, MOST_SAMPLES)]
+Quantile = Annotated[str, OneOf(*QUANTILES)]
+Centre = Annotated[str, OneOf(*CENTRES)]
 
 
 @dataclass(frozen=True)
 class CentreSmoothing:
-    """Centre smoothing of R along S(x); the defaults are the paper's, except for the bound on the quantile.
+    """Centre smoothing of R along S(x); the defaults are the paper's, except for candidates, quantile and check.
 
     Args:
         sigma: σ_cs, in multiples of a direction, like the radius.
@@ -31,27 +43,23 @@ class CentreSmoothing:
         quantile: ``binomial``, or ``hoeffding`` as in the paper, for the quantile and the check.
         centre: ``ball``, the paper's, or ``median``, the median of each coordinate.
         quadrature: compute the masses instead of estimating them; for one direction, Δ is then 0.
+        fresh_check: check the centre on samples of its own, as the paper does, instead of the quantile's first.
     """
 
-    sigma: float
-    samples: int = 10_000
-    samples0: int = 10_000
-    candidates: int | None = 64
-    delta: float = 0.05
-    alpha: float = 0.01
-    quantile: str = "binomial"
-    centre: str = "ball"
+    sigma: Noise
+    samples: KeptSamples = 10_000
+    samples0: KeptSamples = 10_000
+    candidates: Annotated[int, Whole(1, 10_000_000)] | None = 64
+    delta: Delta = 0.05
+    alpha: Alpha = 0.01
+    quantile: Quantile = "binomial"
+    centre: Centre = "ball"
     quadrature: bool = False
+    fresh_check: bool = False
 
     def __post_init__(self) -> None:
-        _refuse_impossible_noise(self.sigma, self.alpha, self.samples, self.samples0)
-        if self.quantile not in QUANTILES:
-            raise UserError(f"There is no quantile '{self.quantile}'.", hint=f"Choose {' or '.join(QUANTILES)}.")
-        if self.centre not in CENTRES:
-            raise UserError(f"There is no centre '{self.centre}'.", hint=f"Choose {' or '.join(CENTRES)}.")
-        if not 0 < self.delta < 0.5:
-            raise UserError(f"Δ is {self.delta}.", hint="Choose a value between 0 and ½.")
-        if self.candidates is not None and not 1 <= self.candidates <= self.samples0:
+        refuse_unfit(self)
+        if self.candidates is not None and self.candidates > self.samples0:
             raise UserError(
                 f"There cannot be {self.candidates} candidates among {self.samples0} samples.",
                 hint=f"Choose from 1 to {self.samples0}.",
@@ -59,6 +67,12 @@ class CentreSmoothing:
         if self.quadrature and self.centre == "median":
             raise UserError(
                 "Quadrature works only with centre 'ball', not 'median'.", hint="Change quadrature or the centre."
+            )
+        if self.fresh_check and (self.quadrature or self.centre == "median"):
+            what = "quadrature" if self.quadrature else "centre 'median'"
+            raise UserError(
+                f"With {what} there is no check of the centre that could have fresh samples.",
+                hint="Set certify.fresh_check = false.",
             )
 
     @property
@@ -73,8 +87,12 @@ class CentreSmoothing:
     @property
     def alpha_elsewhere(self) -> float:
         """How often the sampled model at one similar person may have a centre outside those covered."""
-        missed = (0.5 - self.tolerance) ** self.num_candidates if self.centre == "ball" else 0.0
-        return missed if self.quadrature else self.alpha / 2 + missed
+        return self.missed if self.quadrature else self.alpha / 2 + self.missed
+
+    @property
+    def missed(self) -> float:
+        """How often no candidate is near enough to be the centre at a similar person."""
+        return (0.5 - self.tolerance) ** self.num_candidates if self.centre == "ball" else 0.0
 
     @property
     def tolerance(self) -> float:
@@ -87,7 +105,7 @@ class CentreSmoothing:
         if needed is None:
             raise UserError(
                 f"With {self.samples0:,} samples the centre check cannot pass at α = {self.alpha / 2:g}.",
-                hint=f"Use at least {self._least_samples0():,}; near that number many people abstain.",
+                hint=f"Use {self._least_samples0()}; near that number many people abstain.",
             )
         return needed
 
@@ -99,7 +117,7 @@ class CentreSmoothing:
             raise UserError(
                 f"{self.samples:,} samples cannot bound the {p:.4%} quantile at α = {self.alpha / 2:g} (ε/σ = "
                 f"{radius / self.sigma:.3g}).",
-                hint=f"Use at least {self._least_samples(p)}, or more noise.",
+                hint=f"Use {self._least_samples(p)}, or more noise.",
             )
         return index
 
@@ -131,28 +149,14 @@ class CentreSmoothing:
             return 0.0
         return abstention_bound(self.samples0, candidates, self.alpha / 2, self.delta, self.quantile)
 
-    def _least_samples0(self) -> int:
-        fits = (n for n in range(2, 10**7) if check_index(n, self.alpha / 2, self.delta, self.quantile) is not None)
-        first = next(fits)
-        # By the binomial law feasibility comes and goes at first; the number needed is where it settles.
-        if self.quantile == "binomial":
-            while any(
-                check_index(n, self.alpha / 2, self.delta, self.quantile) is None for n in range(first, first + 50)
-            ):
-                first += 1
-        return first
+    def _least_samples0(self) -> str:
+        # By the binomial law an odd number suffices before an even one does; the number needed is where both do.
+        return _least(
+            lambda n: all(check_index(m, self.alpha / 2, self.delta, self.quantile) is not None for m in (n, n + 1))
+        )
 
     def _least_samples(self, p: float) -> str:
-        low, high = 1, 10**9
-        if quantile_index(high, p, self.alpha / 2, self.quantile) is None:
-            return "more than a billion"
-        while low < high:
-            middle = (low + high) // 2
-            if quantile_index(middle, p, self.alpha / 2, self.quantile) is None:
-                low = middle + 1
-            else:
-                high = middle
-        return f"{low:,}"
+        return _least(lambda n: quantile_index(n, p, self.alpha / 2, self.quantile) is not None)
 
 
 @dataclass(frozen=True)
@@ -166,13 +170,13 @@ class ClassSmoothing:
         alpha: α.
     """
 
-    sigma: float
-    samples0: int = 2_000
-    samples: int = 100_000
-    alpha: float = 0.001
+    sigma: Noise
+    samples0: CountedSamples = 2_000
+    samples: CountedSamples = 100_000
+    alpha: Alpha = 0.001
 
     def __post_init__(self) -> None:
-        _refuse_impossible_noise(self.sigma, self.alpha, self.samples, self.samples0)
+        refuse_unfit(self)
 
     def refuse_infeasible(self, radius: float) -> None:
         """Refuse, before any sampling, a radius that these samples cannot certify."""
@@ -184,10 +188,12 @@ class ClassSmoothing:
             )
 
 
-def _refuse_impossible_noise(sigma: float, alpha: float, *samples: int) -> None:
-    if not 0 < sigma < float("inf"):
-        raise UserError(f"The noise is {sigma}.", hint="Choose a value above 0.")
-    if not 0 < alpha < 1:
-        raise UserError(f"The failure probability is {alpha}.", hint="Choose a value between 0 and 1.")
-    if min(samples) < 2:
-        raise UserError(f"The number of samples is {min(samples)}.", hint="Choose at least 2.")
+def _least(suffices: Callable[[int], bool]) -> str:
+    """How many samples suffice, in words; every number above one that suffices does too."""
+    low, high = 2, MOST_SAMPLES
+    if not suffices(high):
+        return "more than a billion"
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle + 1, high)
+    return f"at least {low:,}"

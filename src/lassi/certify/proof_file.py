@@ -1,0 +1,63 @@
+"""Proofs on disk, next to the certificates that they belong to: one sealed JSON line each."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from lassi.base.files import os_errors_reported
+from lassi.base.sealed import Damaged, seal_line, unseal
+from lassi.certify.proof import Proof
+
+KIND = "proof"  # of a line
+REMEDY = "Delete the file and certify again with --keep-proofs; the certificates stay."
+
+
+class ProofFile:
+    """The proofs of exact certificates, by person; only their places are in memory.
+
+    Args:
+        certificates: the path of the certificates; the proofs are next to them.
+    """
+
+    def __init__(self, certificates: Path) -> None:
+        self.path = certificates.with_suffix(".proofs")
+        self._places: dict[int, tuple[int, int]] = {}
+        self._end = 0  # of the last complete line
+        if self.path.is_file():
+            self._read()
+
+    def _read(self) -> None:
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.endswith(b"\n"):
+                    return  # left by a killed process
+                content = unseal(KIND, line, called=f"'{self.path}', line {number}", remedy=REMEDY)
+                if not isinstance(content.get("person"), int) or content["person"] in self._places:
+                    raise Damaged(f"'{self.path}', line {number}: a person is missing or occurs twice.", hint=REMEDY)
+                self._places[content["person"]] = (self._end, len(line))
+                self._end += len(line)
+
+    def append(self, proofs: Mapping[int, Proof]) -> None:
+        """Append proofs by person; the caller is the only writer of the certificates."""
+        with os_errors_reported(self.path, remains="the proofs before it are complete"):
+            if self.path.exists():
+                os.truncate(self.path, self._end)
+            with self.path.open("ab") as file:
+                for person, proof in proofs.items():
+                    line = seal_line(KIND, {"person": person, **proof.as_json()})
+                    file.write(line)
+                    self._places[person] = (self._end, len(line))
+                    self._end += len(line)
+
+    def __contains__(self, person: int) -> bool:
+        return person in self._places
+
+    def of(self, person: int) -> Proof | None:
+        """A person's proof; None if there is none."""
+        if person not in self:
+            return None
+        start, length = self._places[person]
+        with self.path.open("rb") as file:
+            file.seek(start)
+            line = file.read(length)
+        return Proof.from_json(unseal(KIND, line, called=f"'{self.path}', person {person}", remedy=REMEDY))

@@ -1,0 +1,73 @@
+"""What a certificate must agree with: the question it answers, and its own figures."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.methods import method_named
+
+ROUNDING = 1 + 1e-9  # of the length of a counterexample's t
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The question that all certificates of a file answer.
+
+    Args:
+        of: fingerprints of what they depend on.
+        method: the name of the method.
+        radius: ε.
+        alpha: the most that a certificate may state as P(certified and wrong).
+        seed: of the draws; None if there are none.
+        num_classes: K.
+        directions: n.
+    """
+
+    of: Mapping[str, str]
+    method: str
+    radius: float
+    alpha: float
+    seed: int | None
+    num_classes: int
+    directions: int
+
+    def objection(self, certificate: Certificate) -> str | None:
+        """Why a certificate cannot be an answer to this question, as the end of a sentence; None if it can."""
+        found = certificate
+        if dict(found.of) != dict(self.of):
+            return "it is about a different model, or was made with different settings"
+        stated = {"method": found.method, "radius": found.radius, "seed": found.seed}
+        for name, value in stated.items():
+            if value != getattr(self, name):
+                return f"its {name} is {value}, not {getattr(self, name)}"
+        if not 0 <= found.alpha <= self.alpha:
+            return f"its alpha is {found.alpha}, which is more than {self.alpha:g}"
+        if found.predicted is not None and not 0 <= found.predicted < self.num_classes:
+            return f"its class is {found.predicted}, but there are {self.num_classes}"
+        return self._objection_to_example(found) or _objection_to_outcome(found)
+
+    def _objection_to_example(self, found: Certificate) -> str | None:
+        example = found.counterexample
+        if (example is not None) != (found.outcome is Outcome.COUNTEREXAMPLE):
+            return "its outcome and its counterexample contradict each other"
+        if example is None:
+            return None
+        if len(example.t) != self.directions or not math.hypot(*example.t) <= self.radius * ROUNDING:
+            return "its counterexample is not a similar person"
+        if example.predicted == found.predicted or not 0 <= example.predicted < self.num_classes:
+            return "its counterexample has no different class"
+        return None
+
+
+def _objection_to_outcome(found: Certificate) -> str | None:
+    """Whether a certificate says that it holds, while its figures say that it does not."""
+    if found.outcome is not Outcome.CERTIFIED:
+        return None
+    if found.predicted is None:
+        return "it is certified without a class"
+    try:
+        surplus = method_named(found.method).surplus(found)
+    except (KeyError, TypeError, AssertionError):
+        return "it is certified without the figures that show it"
+    return None if 0 < surplus < math.inf else f"it is certified, but its surplus is {surplus:g}"
