@@ -1,0 +1,1 @@
+"""Checking again what a run left on disk, and the program itself."""
