@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from lassi.base.artefact import META, Artefact, Identity, common_parent, find_artefact, new_artefact
+from lassi.base.artefact import META, Artefact, common_parent, find_artefact
+from lassi.base.draft import WouldReplace, new_artefact
 from lassi.base.errors import DiskFull, UserError
 from lassi.base.files import write_whole
+from lassi.base.identity import Identity
+from lassi.base.sealed import Damaged
 
 IDENTITY = Identity("flow", 1, {"levels": 3}, {"data": "abc"}, seed=42)
 
@@ -97,11 +100,45 @@ def test_too_few_rows_are_never_an_artefact(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_newer_artefact_replaces_an_older_one(tmp_path: Path) -> None:
+def test_an_artefact_made_from_something_else_is_replaced_only_if_that_is_allowed(tmp_path: Path) -> None:
     write(tmp_path / "flow")
-    newer = write(tmp_path / "flow", Identity("flow", 2), value=2.0)
-    assert newer.tensors()["w"][0] == 2
+    newer = Identity("flow", 1, {"levels": 4}, {"data": "abc"}, seed=42)
+    with pytest.raises(WouldReplace, match=r"holds a flow made from something else \(settings.levels is 3, not 4\)"):
+        write(tmp_path / "flow", newer)
+    assert Artefact(tmp_path / "flow").identity == IDENTITY
+    with new_artefact(tmp_path / "flow", newer, replace=True) as draft:
+        draft.write_tensors({"w": torch.full((3,), 2.0)})
+    assert Artefact(tmp_path / "flow").tensors()["w"][0] == 2
     assert [path.name for path in tmp_path.iterdir()] == ["flow"]
+
+
+def test_another_kind_of_artefact_is_never_replaced(tmp_path: Path) -> None:
+    write(tmp_path / "flow")
+    with (
+        pytest.raises(UserError, match="holds a flow, which would be lost"),
+        new_artefact(tmp_path / "flow", Identity("classifier", 1), replace=True),
+    ):
+        raise AssertionError
+    Artefact(tmp_path / "flow").verify()
+
+
+def test_an_artefact_that_somebody_put_a_file_into_is_never_replaced(tmp_path: Path) -> None:
+    write(tmp_path / "flow")
+    (tmp_path / "flow/notes.txt").write_text("years of work")
+    with (
+        pytest.raises(UserError, match="holds other files, which would be lost"),
+        new_artefact(tmp_path / "flow", Identity("flow", 2), replace=True),
+    ):
+        raise AssertionError
+    assert (tmp_path / "flow/notes.txt").read_text() == "years of work"
+
+
+def test_a_folder_with_a_meta_file_of_another_program_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / META).write_text('{"stage": "flow"}')
+    with pytest.raises(UserError, match="holds other files"):
+        write(tmp_path / "mine")
+    assert (tmp_path / "mine" / META).read_text() == '{"stage": "flow"}'
 
 
 def _write_slowly(folder: Path) -> None:
@@ -175,12 +212,19 @@ def test_a_folder_with_other_files_is_never_replaced(tmp_path: Path) -> None:
 def test_only_regular_files_are_overwritten(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UserError, match="pipe' exists and is not a regular file"):
-        write_whole(tmp_path / "pipe", b"x")
-    (tmp_path / "target").write_bytes(b"old")
+        write_whole(tmp_path / "pipe", b"ours", marker=b"ours")
+    (tmp_path / "target").write_bytes(b"ours, old")
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    write_whole(tmp_path / "link", b"new")
+    write_whole(tmp_path / "link", b"ours, new", marker=b"ours")
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "target").read_bytes() == b"new"
+    assert (tmp_path / "target").read_bytes() == b"ours, new"
+
+
+def test_a_file_of_somebody_else_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "thesis").write_bytes(b"years of work")
+    with pytest.raises(UserError, match="exists and was not written by lassi, so it is not overwritten"):
+        write_whole(tmp_path / "thesis", b"ours", marker=b"ours")
+    assert (tmp_path / "thesis").read_bytes() == b"years of work"
 
 
 def test_settings_can_have_numbers_as_keys(tmp_path: Path) -> None:
@@ -189,11 +233,11 @@ def test_settings_can_have_numbers_as_keys(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_keeps_the_old_file(small_disk: Path) -> None:
-    write_whole(small_disk / "sheet.png", b"old")
+    write_whole(small_disk / "sheet.png", b"ours, old", marker=b"ours")
     with pytest.raises(DiskFull, match=r"The disk filled up while writing '.*/sheet.png'"):
-        write_whole(small_disk / "sheet.png", bytes(2_000_000))
+        write_whole(small_disk / "sheet.png", b"ours" + bytes(2_000_000), marker=b"ours")
     assert [path.name for path in small_disk.iterdir()] == ["sheet.png"]
-    assert (small_disk / "sheet.png").read_bytes() == b"old"
+    assert (small_disk / "sheet.png").read_bytes() == b"ours, old"
 
 
 def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
@@ -229,13 +273,36 @@ def test_damage_is_detected(tmp_path: Path, how: str) -> None:
         Artefact(tmp_path / "flow").tensors()
 
 
-def test_damaged_rows_are_detected_by_verify(tmp_path: Path) -> None:
+def flip(path: Path, place: int = -1) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+def test_damaged_rows_are_never_returned(tmp_path: Path) -> None:
+    """Neither when they are first read, nor when a file changes after this process has verified it."""
     artefact = write(tmp_path / "flow")
-    content = bytearray((tmp_path / "flow/z.npy").read_bytes())
-    content[-1] ^= 1
-    (tmp_path / "flow/z.npy").write_bytes(content)
-    with pytest.raises(UserError, match=r"checksum of 'z.npy'"):
-        artefact.verify()
+    flip(tmp_path / "flow/z.npy")
+    with pytest.raises(Damaged, match=r"checksum of 'z.npy'"):
+        artefact.rows("z.npy")
+    flip(tmp_path / "flow/z.npy")
+    assert artefact.rows("z.npy").shape == (5, 2)
+    flip(tmp_path / "flow/z.npy")
+    os.utime(tmp_path / "flow/z.npy", ns=(1, 1))
+    for read in (lambda: artefact.rows("z.npy"), artefact.verify):
+        with pytest.raises(Damaged, match=r"checksum of 'z.npy'"):
+            read()
+
+
+def test_a_change_of_any_byte_of_the_description_is_detected(tmp_path: Path) -> None:
+    write(tmp_path / "flow")
+    whole = (tmp_path / "flow" / META).read_bytes()
+    for place in range(0, len(whole), 7):
+        flip(tmp_path / "flow" / META, place)
+        with pytest.raises(UserError):
+            Artefact(tmp_path / "flow")
+        (tmp_path / "flow" / META).write_bytes(whole)
+    Artefact(tmp_path / "flow")
 
 
 def test_an_empty_folder_is_not_an_artefact(tmp_path: Path) -> None:

@@ -245,11 +245,16 @@ def test_the_fastest_number_of_threads_is_taken() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"steps": 0}, "training's steps is 0"),
-        ({"steps": 5, "learning_rate": 0.0}, "training's learning_rate is 0.0"),
-        ({"steps": 5, "learning_rate": math.inf}, "training's learning_rate is inf"),
-        ({"steps": 5, "clip": -1.0}, "training's clip is -1.0"),
-        ({"steps": 5, "patience": 0}, "training's patience is 0"),
+        ({"steps": 0}, "'steps' is 0, but must be a whole number from 1 to 1,000,000,000,000,000"),
+        ({"steps": 2.5}, "'steps' is 2.5, but must be a whole number"),
+        ({"steps": 5, "learning_rate": 0.0}, "'learning_rate' is 0.0, but must be a number above 0 and at most 10,000"),
+        ({"steps": 5, "learning_rate": math.inf}, "'learning_rate' is inf"),
+        ({"steps": 5, "learning_rate": math.nan}, "'learning_rate' is nan"),
+        ({"steps": 5, "warmup": -1}, "'warmup' is -1"),
+        ({"steps": 5, "clip": -1.0}, "'clip' is -1.0"),
+        ({"steps": 5, "clip": math.nan}, "'clip' is nan"),
+        ({"steps": 5, "validate_every": 0}, "'validate_every' is 0"),
+        ({"steps": 5, "patience": 0}, "'patience' is 0"),
         ({"steps": 5, "decay": "linear"}, "no decay 'linear'"),
     ],
 )

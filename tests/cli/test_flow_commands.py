@@ -57,7 +57,13 @@ def test_a_recipe_is_run_stage_by_stage(lassi, recipe: str, tmp_path: Path) -> N
     weights = (tmp_path / "here/flow/weights.safetensors").read_bytes()
     assert "training" not in lassi("run", recipe, "--threads", "1", "--out", "here")[2], "the flow exists already"
     changed = ["--set", "flow.train.steps=20", "--set", "run.seeds=[7]"]
-    assert lassi("run", recipe, *changed, "--threads", "1", "--out", "here")[0] == 0
+    code, _, err = lassi("run", recipe, *changed, "--threads", "1", "--out", "here")
+    assert code == 1
+    assert "'here' holds a run of a different recipe (flow.train.steps is 30, not 20" in err
+    assert "this would replace flow." in err
+    assert "add --replace to change this run" in err
+    assert (tmp_path / "here/flow/weights.safetensors").read_bytes() == weights
+    assert lassi("run", recipe, *changed, "--threads", "1", "--out", "here", "--replace")[0] == 0
     assert (tmp_path / "here/flow/weights.safetensors").read_bytes() != weights
 
 
@@ -107,13 +113,13 @@ def test_a_bad_checkpoint_writes_nothing(lassi, tmp_path: Path) -> None:
     [
         ("flow.train.stps=5", "tiny.toml: the key 'flow.train.stps' is unknown.\n       Did you mean 'steps'?"),
         ("flow.levls=5", "the key 'flow.levls' is unknown.\n       Did you mean 'levels'?"),
-        ("flow.train.steps=many", "'flow.train.steps' is 'many'. Input should be a valid integer"),
+        ("flow.train.steps=many", "'flow.train.steps' is 'many'. It must be a whole number from 1"),
         ("flow.levels=6", "16×16 cannot be squeezed 6 times"),
         ("data.name=celebA", "There is no dataset 'celebA'"),
         ("steps", "The change 'steps' is not of the form key=value"),
-        ("flow.train.memory=tight", "There is no memory 'tight'"),
-        ("flow.levels=20000", "'levels' is 20000, but must be from 1 to 10"),
-        ("flow.train.clip=-1.0", "clip is -1.0"),
+        ("flow.train.memory=tight", "'flow.train.memory' is 'tight'. It must be full or reversible"),
+        ("flow.levels=20000", "'flow.levels' is 20000. It must be a whole number from 1 to 10"),
+        ("flow.train.clip=-1.0", "'flow.train.clip' is -1.0. It must be a number above 0"),
         ("data.name.x=1", "refers to 'name', which is not a table"),
     ],
 )
@@ -157,7 +163,8 @@ def test_a_person_at_a_terminal_sees_progress_and_can_interrupt_and_resume(tmp_p
     assert (tmp_path / "runs/tiny/flow.unfinished").is_dir()
     for more in ([], ["--out", "uninterrupted"]):
         subprocess.run([sys.executable, "-m", "lassi.cli.main", *arguments, *more], cwd=tmp_path, check=True)
-    assert sorted(path.name for path in (tmp_path / "runs/tiny").iterdir()) == ["flow", "flow-check", "recipe.json"]
+    written = sorted(path.name for path in (tmp_path / "runs/tiny").iterdir())
+    assert written == ["flow", "flow-check", "recipe.json", "threads.json"]
     for file in ("flow/weights.safetensors", "flow/meta.json", "flow-check/meta.json"):
         assert (tmp_path / "runs/tiny" / file).read_bytes() == (tmp_path / "uninterrupted" / file).read_bytes()
 

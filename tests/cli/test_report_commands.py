@@ -3,10 +3,12 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lassi.run.run import Run
+from sealing import forge
 
 
 def test_a_report_is_written_where_it_is_asked_for(lassi, tiny_run: Run, tmp_path: Path) -> None:
@@ -44,11 +46,13 @@ def test_runs_are_listed_with_their_headline(lassi, tiny_run: Run) -> None:
 def test_two_runs_stand_side_by_side(lassi, tiny_run: Run, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(tiny_run.folder, other)
-    results = json.loads((other / "results.json").read_text())
-    for cell in results["cells"][:2]:
-        cell["test"]["accuracy"] += 0.25
-    results["cells"] = results["cells"][:-2]
-    (other / "results.json").write_text(json.dumps(results))
+
+    def change(results: dict[str, Any]) -> None:
+        for cell in results["cells"][:2]:
+            cell["test"]["accuracy"] += 0.25
+        results["cells"] = results["cells"][:-2]
+
+    forge(other / "results.json", change)
     code, out, _ = lassi("runs", str(tiny_run.folder), str(other), "--json")
     assert code == 0
     rows = json.loads(out)

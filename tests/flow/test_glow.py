@@ -236,7 +236,10 @@ def test_the_same_stream_makes_the_same_flow() -> None:
         ({"size": 20, "levels": 3}, r"20×20 cannot be squeezed 3 times\. Choose a multiple of 8 as the size"),
         ({"coupling": "spline"}, r"no coupling 'spline'"),
         ({"mixing": ("lu",)}, r"does not fit 3 levels"),
-        ({"flows": 0}, r"'flows' is 0, but must be from 1 to 1,000"),
+        ({"mixing": ("lu", "qr", "lu")}, r"'mixing' is \('lu', 'qr', 'lu'\), but must be lu or plain, or a list"),
+        ({"flows": 0}, r"'flows' is 0, but must be a whole number from 1 to 1,000"),
+        ({"hidden": 10**400}, r"'hidden' is 10+…0+, but must be a whole number from 1 to 10,000"),
+        ({"size": True}, r"'size' is True, but must be a whole number"),
     ],
 )
 def test_impossible_shapes_are_refused(shape: dict, sentence: str) -> None:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -108,5 +109,6 @@ def test_loading_says_what_is_missing_and_never_encodes(tmp_path: Path) -> None:
     latents(folder=tmp_path / "z", flow="g")
     with pytest.raises(Missing, match="made with different settings or from different data"):
         stage.load()
+    shutil.rmtree(tmp_path / "z")
     latents(folder=tmp_path / "z")
     assert (stage.load().z == encode(SHAPES.images(PEOPLE))).all()

@@ -14,7 +14,7 @@ import pytest
 from terminal import Terminal
 
 NANO = Path(__file__).parent.parent / "nano.toml"
-TIMES = ("seconds_per_person",)
+TIMES = ("seconds_per_person", "checksum")
 
 
 def start(folder: Path) -> "subprocess.Popen[bytes]":

@@ -1,6 +1,7 @@
 """results.json is the records' serialisation: it comes back as it was, and its schema is published."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from lassi.base.errors import UserError
 from lassi.results.store import certificate_schema, from_json, read_results, results_schema, to_json
 from lassi.run.run import Run
+from sealing import forge
 
 
 def test_results_come_back_as_they_were(tiny_run: Run) -> None:
@@ -28,10 +30,13 @@ def test_what_a_run_writes_obeys_its_schema(tiny_run: Run) -> None:
 
 
 def test_results_of_another_format_are_refused_in_one_sentence(tiny_run: Run, tmp_path: Path) -> None:
-    text = json.loads((tiny_run.folder / "results.json").read_text())
-    with pytest.raises(UserError, match=r"has format 1, but this version of lassi reads format 2"):
-        from_json(json.dumps(text | {"format": 1}).encode(), called="results.json")
+    path = tmp_path / "results.json"
+    shutil.copy(tiny_run.folder / "results.json", path)
+    forge(path, lambda content: content.pop("cells"))
     with pytest.raises(UserError, match=r"does not hold results from this version of lassi \('cells'\)"):
-        from_json(json.dumps({name: value for name, value in text.items() if name != "cells"}).encode(), called="r")
+        from_json(path.read_bytes(), called="r")
+    forge(path, lambda content: content.update(format=1))
+    with pytest.raises(UserError, match=r"has format 1, but this version of lassi reads format 3"):
+        from_json(path.read_bytes(), called="results.json")
     with pytest.raises(UserError, match="is not a run"):
         read_results(tmp_path)

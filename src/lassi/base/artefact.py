@@ -3,174 +3,40 @@
 A folder holds the stage's files (``weights.safetensors``, ``.npy`` memory maps) and ``meta.json``: the artefact's
 identity (what it was made from), the checksum of each file, and figures. The identity has a fingerprint, so a stage
 whose fingerprint exists already is skipped, and artefacts that do not belong together are refused. A folder is complete
-or absent. Nothing is pickled.
+or absent. Every file is verified when it is read, a memory map when a process first reads it. Nothing is pickled.
 """
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from lassi.base.errors import UserError
-from lassi.base.files import HashedFile, sha256, whole_folder
+from lassi.base.files import MARKED, sha256
+from lassi.base.identity import Identity, digest
+from lassi.base.progress import SILENT, Progress
+from lassi.base.sealed import Damaged, marker, read_sealed
 
 if TYPE_CHECKING:
     import torch
 
 WEIGHTS = "weights.safetensors"
 META = "meta.json"
-DISTRIBUTION = "lassi-fair"  # the name on the package index
-LIBRARIES = (DISTRIBUTION, "torch", "numpy", "scipy", "pillow")
+KIND = "artefact"  # of document
+_VERIFIED: set[tuple[int, int, int, int, str]] = set()  # memory maps that this process has verified
 
 
-def digest(content: object) -> str:
-    """A hash of anything that JSON can represent; equal for equal content, regardless of the order of keys.
-
-    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
-    True
-    """
-    as_read_back = json.loads(json.dumps(content, allow_nan=False))  # keys become strings before they are sorted
-    text = json.dumps(as_read_back, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def array_hash(array: NDArray[Any]) -> str:
-    """A hash of the bytes of an array."""
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What an artefact is made from.
-
-    Args:
-        stage: the kind of artefact, such as ``"flow"``.
-        version: the version of the stage's code, increased whenever its results change.
-        settings: everything the user chose, in a form that JSON can represent.
-        parents: the fingerprint of each artefact or dataset it was made from, by role.
-        seed: the seed of its random streams, if it has any.
-    """
-
-    stage: str
-    version: int
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    parents: Mapping[str, str] = field(default_factory=dict)
-    seed: int | None = None
-
-    @cached_property
-    def fingerprint(self) -> str:
-        return digest(self.as_json())
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "stage": self.stage,
-            "version": self.version,
-            "settings": dict(self.settings),
-            "parents": dict(self.parents),
-            "seed": self.seed,
-        }
-
-
-class Draft:
-    """An artefact while it is being written."""
-
-    def __init__(self, folder: Path, identity: Identity) -> None:
-        self.folder = folder
-        self.figures: dict[str, Any] = {}
-        self._identity = identity
-        self._files: dict[str, dict[str, Any]] = {}
-
-    def write_tensors(self, tensors: "Mapping[str, torch.Tensor]", name: str = WEIGHTS) -> None:
-        """Write tensors as one safetensors file."""
-        from safetensors.torch import save
-
-        self.write_bytes(name, save({key: tensor.contiguous() for key, tensor in tensors.items()}))
-
-    def write_bytes(self, name: str, content: bytes) -> None:
-        """Write a file in one go."""
-        with self._open(name) as file:
-            file.write(content)
-
-    @contextmanager
-    def write_rows(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> "Iterator[RowWriter]":
-        """Write an array of this shape as a ``.npy`` file, some rows at a time.
-
-        This uses a file instead of a memory map, because a full disk under a memory map kills the process.
-        """
-        with self._open(name) as file:
-            rows = RowWriter(file, shape, np.dtype(dtype))
-            yield rows
-        assert rows.count == shape[0], f"{name}: only {rows.count} of {shape[0]} rows were written"
-
-    @contextmanager
-    def _open(self, name: str) -> Iterator[HashedFile]:
-        assert name not in self._files, f"{name} is written twice"
-        with HashedFile(self.folder / name) as file:
-            yield file
-        self._files[name] = {"sha256": file.sha256, "bytes": file.bytes}
-
-    def close(self) -> None:
-        meta = self._identity.as_json() | {
-            "fingerprint": self._identity.fingerprint,
-            "libraries": {name: version(name) for name in LIBRARIES},
-            "files": self._files,
-            "figures": self.figures,
-        }
-        text = json.dumps(meta, indent=1, sort_keys=True, allow_nan=False)
-        with HashedFile(self.folder / META) as file:
-            file.write(text.encode())
-
-
-class RowWriter:
-    """Appends rows to a ``.npy`` file whose shape is known in advance."""
-
-    def __init__(self, file: HashedFile, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self._file, self._row_shape, self._dtype = file, shape[1:], dtype
-        self.count = 0
-        file.write(_npy_header(shape, dtype))
-
-    def append(self, rows: NDArray[Any]) -> None:
-        assert rows.shape[1:] == self._row_shape, f"rows of shape {rows.shape[1:]}, not {self._row_shape}"
-        self._file.write(np.ascontiguousarray(rows, self._dtype).reshape(-1).view(np.uint8).data)
-        self.count += len(rows)
-
-
-def _npy_header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
-    import io
-
-    header = io.BytesIO()
-    description = np.lib.format.dtype_to_descr(dtype)
-    np.lib.format.write_array_header_1_0(header, {"descr": description, "fortran_order": False, "shape": shape})
-    return header.getvalue()
-
-
-@contextmanager
-def new_artefact(folder: Path, identity: Identity) -> Iterator[Draft]:
-    """Write an artefact; when the block ends, ``folder`` holds all of it, or none of it after an error.
-
-    If another process has written one with the same fingerprint in the meantime, that one stays.
-    """
-
-    def is_as_good(there: Path) -> bool:
-        try:
-            return find_artefact(there, identity) is not None
-        except UserError:
-            return False
-
-    if folder.is_dir() and not (folder / META).is_file() and any(folder.iterdir()):
-        raise UserError(f"'{folder}' holds other files, which would be lost.", hint="Choose a new or an empty folder.")
-    with whole_folder(folder, keeps=is_as_good) as part:
-        draft = Draft(part, identity)
-        yield draft
-        draft.close()
+def is_artefact(folder: Path) -> bool:
+    """Whether a folder holds an artefact, complete or damaged."""
+    meta = folder / META
+    try:
+        return meta.is_file() and marker(KIND) in meta.read_bytes()[:MARKED]
+    except OSError:
+        return False
 
 
 class Artefact:
@@ -179,14 +45,17 @@ class Artefact:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.meta = _read_meta(folder)
-        identity = (self.meta[key] for key in ("stage", "version", "settings", "parents", "seed"))
-        self.identity = Identity(*identity)
+        self.identity = Identity(*(self.meta[key] for key in ("stage", "version", "settings", "parents", "seed")))
         if self.identity.fingerprint != self.meta["fingerprint"]:
             raise _damaged(folder, f"'{META}' was changed after it was written")
         for name, file in self.meta["files"].items():
             path = folder / name
             if not path.is_file() or path.stat().st_size != file["bytes"]:
                 raise _damaged(folder, f"'{name}' is missing or truncated")
+
+    def strangers(self) -> list[str]:
+        """Files in its folder that do not belong to it."""
+        return sorted({path.name for path in self.folder.iterdir()} - {META, *self.meta["files"]})
 
     @property
     def fingerprint(self) -> str:
@@ -207,28 +76,58 @@ class Artefact:
         return figures
 
     def tensors(self, name: str = WEIGHTS) -> "dict[str, torch.Tensor]":
-        """Read a safetensors file after verifying its checksum."""
+        """Read a safetensors file."""
         from safetensors.torch import load
 
-        return load(self.read_bytes(name))
+        with self.understood():
+            return load(self.read_bytes(name))
 
     def read_bytes(self, name: str) -> bytes:
-        """Read a file after verifying its checksum."""
-        content = (self.folder / name).read_bytes()
-        if hashlib.sha256(content).hexdigest() != self.meta["files"][name]["sha256"]:
+        """Read a file."""
+        content = (self.folder / name).read_bytes() if name in self.meta["files"] else b""
+        if name not in self.meta["files"] or hashlib.sha256(content).hexdigest() != self._sha256(name):
             raise _damaged(self.folder, f"the checksum of '{name}' does not match")
         return content
 
-    def rows(self, name: str) -> NDArray[Any]:
-        """A read-only memory map of a ``.npy`` file; only :meth:`verify` checks its checksum."""
-        array: NDArray[Any] = np.load(self.folder / name, mmap_mode="r", allow_pickle=False)
+    def rows(self, name: str, *, progress: Progress = SILENT) -> NDArray[Any]:
+        """A read-only memory map of a ``.npy`` file, verified when this process first reads it."""
+        if name not in self.meta["files"]:
+            raise _damaged(self.folder, f"'{name}' is missing")
+        self._verify(name, progress)
+        with self.understood():
+            array: NDArray[Any] = np.load(self.folder / name, mmap_mode="r", allow_pickle=False)
         return array
 
-    def verify(self) -> None:
-        """Read every file and verify its checksum."""
-        for name, file in self.meta["files"].items():
-            if sha256(self.folder / name) != file["sha256"]:
+    def verify(self, *, progress: Progress = SILENT) -> None:
+        """Read every file, even if this process has verified it before."""
+        for name in self.meta["files"]:
+            self._verify(name, progress, again=True)
+
+    def _verify(self, name: str, progress: Progress, *, again: bool = False) -> None:
+        status = (self.folder / name).stat()
+        seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, self._sha256(name))
+        if again or seen not in _VERIFIED:
+            if sha256(self.folder / name, progress) != self._sha256(name):
                 raise _damaged(self.folder, f"the checksum of '{name}' does not match")
+            _VERIFIED.add(seen)
+
+    def _sha256(self, name: str) -> str:
+        return str(self.meta["files"][name]["sha256"])
+
+    @contextmanager
+    def understood(self) -> Iterator[None]:
+        """Report content that does not make sense, whatever error it causes, as damage."""
+        try:
+            yield
+        except UserError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError, RuntimeError) as error:
+            what = f"its content cannot be read ({type(error).__name__})"
+            raise _damaged(self.folder, what) from error
+        except Exception as error:
+            if type(error).__module__.startswith("safetensors"):
+                raise _damaged(self.folder, "its tensors cannot be read") from error
+            raise
 
     def __repr__(self) -> str:
         return f"Artefact({self.identity.stage}, {self.fingerprint[:12]}, {str(self.folder)!r})"
@@ -267,20 +166,41 @@ def _short(fingerprint: str | None) -> str:
 
 
 def _read_meta(folder: Path) -> dict[str, Any]:
-    try:
-        meta: dict[str, Any] = json.loads((folder / META).read_text())
-    except FileNotFoundError:
+    if not (folder / META).is_file():
         raise UserError(
             f"There is no artefact in '{folder}': '{META}' is missing.",
             hint="Check the path, or run the stage that writes it.",
-        ) from None
-    except ValueError:
-        raise _damaged(folder, f"'{META}' is not JSON") from None
-    needed = {"stage", "version", "settings", "parents", "seed", "fingerprint", "files", "figures"}
-    if not isinstance(meta, dict) or not needed <= meta.keys():
+        )
+    try:
+        meta = read_sealed(folder / META, KIND, remedy="")
+    except Damaged as damage:
+        raise _damaged(folder, damage.sentence.removesuffix(".")) from None
+    types = {name: kind for name, kind in META_TYPES.items() if not isinstance(meta.get(name), kind)}
+    if types or not all(map(_is_file_entry, meta["files"].items())):
         raise _damaged(folder, f"'{META}' is incomplete")
     return meta
 
 
-def _damaged(folder: Path, what: str) -> UserError:
-    return UserError(f"The artefact in '{folder}' is damaged: {what}.", hint="Delete the folder and create it again.")
+META_TYPES: dict[str, Any] = {
+    "stage": str,
+    "version": int,
+    "settings": dict,
+    "parents": dict,
+    "seed": int | None,
+    "fingerprint": str,
+    "files": dict,
+    "figures": dict,
+}
+
+
+def _is_file_entry(entry: tuple[str, Any]) -> bool:
+    """Whether an entry of ``files`` has a plain name, a checksum and a size."""
+    name, about = entry
+    is_plain = name not in (".", "..") and not set(name) & set("/\\\0")
+    return (
+        is_plain and isinstance(about, dict) and {"sha256": str, "bytes": int} == {k: type(v) for k, v in about.items()}
+    )
+
+
+def _damaged(folder: Path, what: str) -> Damaged:
+    return Damaged(f"The artefact in '{folder}' is damaged: {what}.", hint="Delete the folder and create it again.")

@@ -2,14 +2,18 @@
 
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from lassi.base.artefact import META, Artefact, Identity, new_artefact
+from lassi.base.artefact import META, Artefact, is_artefact
+from lassi.base.draft import new_artefact
+from lassi.base.identity import Identity
 from lassi.base.modules import fill
+from lassi.base.sealed import Damaged
 
 SECONDS = 20.0  # between two checkpoints
 VERSION = 2
@@ -49,7 +53,7 @@ class Checkpoints:
             self.save(model, optimiser, state)
 
     def save(self, model: nn.Module, optimiser: torch.optim.Optimizer, state: State) -> None:
-        newest = self._newest()
+        newest = next(iter(self._newest_first()), None)
         if newest and newest.figures["step"] == state.step:
             return
         tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
@@ -57,40 +61,81 @@ class Checkpoints:
         for number, moments in optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser.{number}.{name}": tensor for name, tensor in moments.items()}
         slot = self.folder / ("1" if newest and newest.folder.name == "0" else "0")
+        if is_artefact(slot) and _is_damaged(slot):
+            shutil.rmtree(slot)
         # The step is part of the identity, so that a later checkpoint replaces an earlier one.
         identity = Identity("checkpoint", VERSION, {"step": state.step}, {"run": self.run})
-        with new_artefact(slot, identity) as draft:
+        with new_artefact(slot, identity, replace=True) as draft:
             draft.write_tensors(tensors)
             draft.figures.update(state.as_json())
         self._saved = time.monotonic()
 
     def load(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> State | None:
-        """Resume from the last checkpoint of this run; None if there is none."""
-        newest = self._newest()
-        if newest is None:
-            return None
-        parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}}
-        for name, tensor in newest.tensors().items():
-            part, _, rest = name.partition(".")
-            parts[part][rest] = tensor
-        fill(model, parts["model"], called=f"the checkpoint in '{newest.folder}'")
-        _fill_optimiser(optimiser, parts["optimiser"])
-        return State(**newest.figures, best=parts["best"] or None)
+        """Resume from the newest intact checkpoint of this run; None if there is none at all."""
+        damaged: dict[Path, Damaged] = {}
+        for checkpoint in self._newest_first(intact=False):
+            try:
+                state = _resumed(checkpoint, model, optimiser)
+            except Damaged as error:
+                damaged[checkpoint.folder] = error
+            else:
+                for useless in damaged:
+                    shutil.rmtree(useless)
+                return state
+        if damaged:
+            raise next(iter(damaged.values()))
+        return None
 
     def drop(self, step: int) -> None:
         """Delete the checkpoint of a step whose weights turned out to be unusable."""
-        newest = self._newest()
-        if newest and newest.figures["step"] == step:
-            shutil.rmtree(newest.folder)
+        for checkpoint in self._newest_first():
+            if checkpoint.figures["step"] == step:
+                shutil.rmtree(checkpoint.folder)
 
     def remove(self) -> None:
-        """Delete all checkpoints, once training is done."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Delete all checkpoints, once training is done; anything else in their folder stays."""
+        for slot in self._slots:
+            if is_artefact(slot):
+                shutil.rmtree(slot, ignore_errors=True)
+        with suppress(OSError):  # it is not empty, or not there
+            self.folder.rmdir()
 
-    def _newest(self) -> Artefact | None:
-        found = [Artefact(slot) for slot in (self.folder / "0", self.folder / "1") if (slot / META).is_file()]
+    @property
+    def _slots(self) -> list[Path]:
+        return [slot for slot in (self.folder / "0", self.folder / "1") if (slot / META).is_file()]
+
+    def _newest_first(self, *, intact: bool = True) -> list[Artefact]:
+        """The checkpoints of this run whose ``meta.json`` is intact; if none is, its damage is reported."""
+        found, damage = list[Artefact](), list[Damaged]()
+        for slot in self._slots:
+            try:
+                found.append(Artefact(slot))
+            except Damaged as error:
+                damage.append(error)
+        if damage and not found and not intact:
+            raise damage[0]
         mine = [a for a in found if a.identity.parents == {"run": self.run} and a.identity.version == VERSION]
-        return max(mine, key=lambda artefact: artefact.figures["step"], default=None)
+        return sorted(mine, key=lambda artefact: artefact.figures["step"], reverse=True)
+
+
+def _is_damaged(slot: Path) -> bool:
+    try:
+        Artefact(slot)
+    except Damaged:
+        return True
+    return False
+
+
+def _resumed(checkpoint: Artefact, model: nn.Module, optimiser: torch.optim.Optimizer) -> State:
+    parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimiser": {}}
+    with checkpoint.understood():
+        for name, tensor in checkpoint.tensors().items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = tensor
+        state = State(**checkpoint.figures, best=parts["best"] or None)
+        fill(model, parts["model"], called=f"the checkpoint in '{checkpoint.folder}'")
+        _fill_optimiser(optimiser, parts["optimiser"])
+    return state
 
 
 def _fill_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:

@@ -7,11 +7,16 @@ import os
 import secrets
 import shutil
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lassi.base.errors import DiskFull, UserError
+from lassi.base.progress import SILENT, Progress
+
+MARKED = 1024  # bytes at the start of a file that show what it is
+BLOCK = 2**22  # bytes read at a time
 
 
 def cache_folder() -> Path:
@@ -46,11 +51,16 @@ def whole_folder(folder: Path, *, keeps: Callable[[Path], bool]) -> Iterator[Pat
         shutil.rmtree(part, ignore_errors=True)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file atomically: afterwards it is complete, or as it was before."""
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        raise UserError(f"'{path}' exists and is not a regular file.", hint="Choose another name.")
+def write_whole(path: Path, content: bytes, *, marker: bytes) -> None:
+    """Write a file atomically: afterwards it is complete, or as it was before.
+
+    Args:
+        marker: what shows near the start of a file that we wrote it; any other file is never overwritten.
+    """
+    assert marker in content[:MARKED], "what we write can be recognised"
+    with os_errors_reported(path):
+        path = path.resolve()
+    refuse_others(path, marker)
     part = path.parent / _part_name(path)
     try:
         with os_errors_reported(path):
@@ -62,6 +72,40 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def refuse_others(path: Path, marker: bytes) -> None:
+    """Refuse a path where something exists that we did not write."""
+    with os_errors_reported(path):
+        if not path.exists():
+            return
+    if not path.is_file():
+        raise UserError(f"'{path}' exists and is not a regular file.", hint="Choose another name.")
+    if marker not in read_ours(path, most=None, first=MARKED):
+        raise UserError(
+            f"'{path}' exists and was not written by lassi, so it is not overwritten.",
+            hint="Choose another name with --out, or move that file away.",
+        )
+
+
+def read_ours(path: Path, *, most: int | None, first: int = -1) -> bytes:
+    """The content of a file, or only its first bytes.
+
+    Args:
+        most: the largest file that we would have written.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if most is not None and size > most:
+                raise UserError(
+                    f"'{path}' has {size:,} bytes, but lassi writes at most {most:,}.", hint="Check the path."
+                )
+            return file.read(first)
+    except OSError as error:
+        raise UserError(f"'{path}' cannot be read ({error.strerror}).", hint="Check the path.") from error
+    except ValueError:
+        raise UserError("The path contains a NUL character.", hint="Check the path.") from None
 
 
 class HashedFile:
@@ -93,22 +137,42 @@ class HashedFile:
             os.fsync(self._file.fileno())
 
 
-def sha256(path: Path) -> str:
-    """The checksum of a file."""
+def sha256(path: Path, progress: Progress = SILENT) -> str:
+    """The checksum of a file; progress is shown if it takes more than a second."""
+    hashed, began = hashlib.sha256(), time.monotonic()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        parts = iter(lambda: file.read(BLOCK), b"")
+        for part in parts:
+            hashed.update(part)
+            if time.monotonic() - began > 1:
+                break
+        left = os.fstat(file.fileno()).st_size - file.tell()
+        if left > 0:
+            with progress.task(f"verifying {path.parent.name}/{path.name}", left >> 20, "MB") as task:
+                for part in parts:
+                    hashed.update(part)
+                    task.advance(len(part) >> 20)
+    return hashed.hexdigest()
 
 
 @contextmanager
-def os_errors_reported(path: Path) -> Iterator[None]:
-    """Turn errors of the operating system while writing ``path`` into errors that the user can fix."""
+def os_errors_reported(path: Path, *, remains: str = "the incomplete file has been deleted") -> Iterator[None]:
+    """Turn errors of the operating system while writing ``path`` into errors that the user can fix.
+
+    Args:
+        remains: what is left if the disk fills up.
+    """
     try:
         yield
+    except ValueError as error:
+        if "null" not in str(error):
+            raise
+        raise UserError("The path contains a NUL character.", hint="Choose another path.") from None
     except OSError as error:
         path = Path(*(_whole_name(name) for name in path.parts))
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise DiskFull(
-                f"The disk filled up while writing '{path}'; the incomplete file has been deleted.",
+                f"The disk filled up while writing '{path}'; {remains}.",
                 hint="Free some space and try again, or choose another disk with LASSI_CACHE or --out.",
             ) from error
         raise UserError(

@@ -1,16 +1,38 @@
 """Loading tensors from a file into modules, one by one."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from lassi.base.errors import UserError
 
+AnyModule = TypeVar("AnyModule", bound=nn.Module)
+
+
+def built(make: Callable[[], AnyModule], tensors: Mapping[str, Tensor], *, called: str) -> AnyModule:
+    """A module with the tensors of a file, in evaluation mode and without gradients.
+
+    It is first made without memory, so that settings that claim an enormous module cannot take any.
+    """
+    with torch.device("meta"):
+        outline = make()
+    refuse_unfit(outline, tensors, called=called)
+    module = make()
+    module.load_state_dict(dict(tensors))
+    return module.eval().requires_grad_(False)
+
 
 def fill(module: nn.Module, tensors: Mapping[str, Tensor], *, called: str) -> None:
-    """Load tensors into a module; an error names a tensor that is missing, superfluous, misshapen or not finite.
+    """Load tensors into a module."""
+    refuse_unfit(module, tensors, called=called)
+    module.load_state_dict(dict(tensors))
+
+
+def refuse_unfit(module: nn.Module, tensors: Mapping[str, Tensor], *, called: str) -> None:
+    """Refuse tensors that do not fit, naming one that is missing, superfluous, misshapen or not finite.
 
     Args:
         called: what messages call the file.
@@ -27,7 +49,6 @@ def fill(module: nn.Module, tensors: Mapping[str, Tensor], *, called: str) -> No
             raise _unfit(called, f"'{name}' has type {tensors[name].dtype}, but needs {leaves[name].dtype}")
         if not tensors[name].isfinite().all():
             raise _unfit(called, f"'{name}' has values that are not finite")
-    module.load_state_dict(dict(tensors))
 
 
 def tensors_hash(tensors: Mapping[str, Tensor]) -> str:

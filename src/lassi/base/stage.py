@@ -7,9 +7,12 @@ is missing. A stage names everything it is made from, so both recognise an artef
 from pathlib import Path
 from typing import Protocol
 
-from lassi.base.artefact import Artefact, Draft, Identity, find_artefact, new_artefact
+from lassi.base.artefact import Artefact, find_artefact
 from lassi.base.compute import Compute
+from lassi.base.draft import Draft, WouldReplace, new_artefact, refuse_loss
 from lassi.base.errors import UserError
+from lassi.base.identity import Identity
+from lassi.base.threads import one_thread_each
 
 
 class Missing(UserError):
@@ -37,11 +40,23 @@ class Stage(Kept, Protocol):
 
 def make(stage: Stage, compute: Compute | None = None) -> Artefact:
     """Make a stage, unless it already exists."""
-    if found := find_artefact(stage.folder, stage.identity):
+    compute = compute or Compute()
+    if found := made_before(stage, compute):
         return found
-    with new_artefact(stage.folder, stage.identity) as draft:
-        stage.write(draft, compute or Compute())
+    with new_artefact(stage.folder, stage.identity, replace=compute.replace) as draft, one_thread_each():
+        stage.write(draft, compute)  # on one thread, because the last bits of a sum depend on their number
     return Artefact(stage.folder)
+
+
+def made_before(stage: Kept, compute: Compute) -> Artefact | None:
+    """The artefact of a stage if it exists; anything else in its place is refused, unless it may be replaced."""
+    try:
+        refuse_loss(stage.folder, stage.identity, replace=compute.replace)
+    except WouldReplace as loss:
+        raise WouldReplace(
+            loss.sentence, hint="Choose another folder with --out, or add --replace to make it again in this one."
+        ) from None
+    return find_artefact(stage.folder, stage.identity)
 
 
 def load(stage: Kept) -> Artefact:

@@ -8,7 +8,7 @@ numbers come from streams named by it), so a killed run resumes from its last ch
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,16 @@ from lassi.base.checkpoint import Checkpoints, State
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.interrupts import held_interrupts
+from lassi.base.ranges import Number, OneOf, Whole, refuse_unfit
 from lassi.base.threads import fastest_threads, threads_used
+
+Epochs = Annotated[int, Whole(1, 100_000)]
+Batch = Annotated[int, Whole(1, 1_000_000)]
+NormedBatch = Annotated[int, Whole(2, 1_000_000)]  # BatchNorm needs two examples
+LearningRate = Annotated[float, Number(0, 10_000, above=True)]
+Decay = Annotated[str, OneOf("cosine", "constant")]
+Clip = Annotated[float, Number(0, 1e12, above=True)]
+Steps = Annotated[int, Whole(1, 10**15)]  # of all epochs together
 
 
 @dataclass(frozen=True)
@@ -34,21 +43,16 @@ class TrainSettings:
         patience: validations without improvement after which training stops. None: never.
     """
 
-    steps: int
-    learning_rate: float = 1e-3
-    warmup: int = 0
-    decay: str = "cosine"
-    clip: float | None = None
-    validate_every: int = 250
-    patience: int | None = None
+    steps: Steps
+    learning_rate: LearningRate = 1e-3
+    warmup: Annotated[int, Whole(0, 10**15)] = 0
+    decay: Decay = "cosine"
+    clip: Clip | None = None
+    validate_every: Steps = 250
+    patience: Annotated[int, Whole(1, 1_000_000)] | None = None
 
     def __post_init__(self) -> None:
-        if self.decay not in ("cosine", "constant"):
-            raise UserError(f"There is no decay '{self.decay}'.", hint="Choose cosine or constant.")
-        for name in ("steps", "learning_rate", "validate_every", "clip", "patience"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise UserError(f"The training's {name} is {value}.", hint="Choose a value above 0.")
+        refuse_unfit(self)
 
     def rate(self, step: int) -> float:
         """The learning rate at a step, counted from 0."""
@@ -82,11 +86,12 @@ class Trainee(Protocol):
 
 @dataclass(frozen=True)
 class Trained:
-    """The result of training: the step and value of the best model, and the training curve."""
+    """The result of training: the step and value of the best model, the training curve, and the threads it used."""
 
     step: int
     value: float
     curve: list[dict[str, float]]
+    threads: int
 
 
 REMEDY = "Lower the learning rate, lengthen the warm-up or clip gradients more; earlier checkpoints are still good."
@@ -123,14 +128,14 @@ def train(
 
     Args:
         checkpoints: where to save the state from time to time, and where to resume from.
-        compute: how many threads to use; by default the fastest number, found by trying. A resumed run uses as many as
-            before, because the bits of a sum depend on it.
+        compute: how many threads to use; by default the fastest number, found by timing, unless the run has recorded
+            one. Resumed training uses as many as before, because the last bits of a sum depend on it.
     """
     compute, wording, model = compute or Compute(), wording or Wording(), trainee.model
     optimiser = torch.optim.Adam(model.parameters(), settings.learning_rate, fused=_on_known_device(model))
     state = checkpoints.load(model, optimiser) if checkpoints else None
     if state is None:
-        state = State(threads=compute.threads or _try_threads(trainee))
+        state = State(threads=compute.threads_for(wording.what, lambda: _try_threads(trainee)))
         if checkpoints:
             checkpoints.save(model, optimiser, state)  # this fixes the number of threads
     with (
@@ -155,7 +160,7 @@ def train(
             if interrupt.pending:
                 if checkpoints:
                     checkpoints.save(model, optimiser, state)
-                raise KeyboardInterrupt
+                raise interrupt.pending
     return _best(model, state)
 
 
@@ -165,7 +170,7 @@ def _best(model: nn.Module, state: State) -> Trained:
     assert state.best_value is not None
     model.load_state_dict(state.best)
     model.eval()
-    return Trained(state.best_step, state.best_value, state.curve)
+    return Trained(state.best_step, state.best_value, state.curve, state.threads)
 
 
 @torch.enable_grad()

@@ -10,10 +10,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from torch import Tensor
 
-from lassi.base.artefact import Artefact, Identity, find_artefact, new_artefact
+from lassi.base.artefact import Artefact
 from lassi.base.batches import Batches
 from lassi.base.checkpoint import Checkpoints
 from lassi.base.compute import Compute
+from lassi.base.draft import new_artefact
+from lassi.base.identity import Identity
+from lassi.base.stage import made_before
 from lassi.base.train import Trained, Trainee, TrainSettings, Wording, train
 
 AnyTrainee = TypeVar("AnyTrainee", bound=Trainee)
@@ -50,13 +53,13 @@ class TrainedStage(ABC, Generic[AnyTrainee]):
     def make(self, compute: Compute | None = None) -> Artefact:
         """Train it, unless it already exists."""
         compute, checkpoints = compute or Compute(), self._checkpoints()
-        if find_artefact(self.folder, self.identity) is None:
+        if made_before(self, compute) is None:
             trainee, saved = self.trainee(compute), checkpoints if self.saves_checkpoints else None
             schedule = self.schedule(trainee)
             trained = train(trainee, schedule, checkpoints=saved, compute=compute, wording=self.wording)
-            with new_artefact(self.folder, self.identity) as draft:
+            with new_artefact(self.folder, self.identity, replace=compute.replace) as draft:
                 draft.write_tensors(self.weights(trainee))
-                draft.figures.update(self.figures(trainee, trained))
+                draft.figures.update({"threads": trained.threads, **self.figures(trainee, trained)})
         checkpoints.remove()
         return Artefact(self.folder)
 

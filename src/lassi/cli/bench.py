@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lassi.cli.command import Json, Threads, command, group, print_json, print_table
+from lassi.cli.command import Json, Threads, command, echo, group, print_json, print_table
 
 if TYPE_CHECKING:
     from lassi.bench.measure import Row
@@ -76,7 +76,7 @@ def _print(name: str, bench: Callable[..., "list[Row]"], quick: bool, threads: i
         return print_json(document(name, threads, rows))
     columns = ["row", "ours", "plain", "ratio", "our rate"]
     print_table(columns, [_cells(row) for row in rows], right=columns[1:])
-    typer.echo("ratio: plain / ours, higher is better; for rows with 'over' in their name, lower is better")
+    echo("ratio: plain / ours, higher is better; for rows with 'over' in their name, lower is better")
     return None
 
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lassi.cli.command import Json, Threads, command, print_json, print_table, warn
+from lassi.base.ranges import Number
+from lassi.cli.command import Json, Threads, a_radius, a_seed, command, echo, print_json, print_table, warn, within
 
 if TYPE_CHECKING:
     from lassi.results.records import MethodResult
@@ -28,17 +29,20 @@ Kind = Annotated[
     typer.Option("--kind", help="The kind of directions: {kinds}.", show_default="the recipe's first"),
 ]
 Radius = Annotated[
-    float | None, typer.Option("--radius", help="ε, in multiples of a direction.", show_default="the recipe's")
+    float | None,
+    typer.Option("--radius", callback=a_radius, help="ε, in multiples of a direction.", show_default="the recipe's"),
 ]
 Split = Annotated[str, typer.Option("--split", help="The split to take people from.")]
 Every = Annotated[
-    int | None, typer.Option("--every", min=1, help="Take every n-th person.", show_default="the recipe's")
+    int | None, typer.Option("--every", min=1, max=10**9, help="Take every n-th person.", show_default="the recipe's")
 ]
 Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a [certify] setting, such as n=2000; repeatable."),
 ]
-OwnSeed = Annotated[int | None, typer.Option("--seed", help="Seed for the random draws.", show_default="the model's")]
+OwnSeed = Annotated[
+    int | None, typer.Option("--seed", callback=a_seed, help="Seed for the random draws.", show_default="the model's")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -66,15 +70,23 @@ def certify(
     image: Annotated[Path | None, typer.Option("--image", help="Certify this picture instead of a split.")] = None,
     sigma_rs: Annotated[
         float | None,
-        typer.Option("--sigma-rs", help="The noise on representations.", show_default="as in C's training"),
+        typer.Option(
+            "--sigma-rs",
+            callback=within(Number(0, 1_000_000)),
+            help="The noise on representations.",
+            show_default="as in C's training",
+        ),
     ] = None,
     changes: Changes = None,
+    keep_proofs: Annotated[
+        bool, typer.Option("--keep-proofs", help="Keep what `lassi recheck` needs to check exact certificates faster.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             help="The file to append to; with --image, the PNG file to write.",
-            show_default="in the run's folder; with --image, similar.png",
+            show_default="in the run's folder; with --image, NAME-similar.png",
         ),
     ] = None,
     seed: OwnSeed = None,
@@ -87,6 +99,8 @@ def certify(
     Examples: lassi certify runs/celeba-32 --sensitive Young · lassi certify runs/celeba-32 --image face.jpg · lassi
     certify runs/shapes --method smoothed-modular --set n=5000
     """
+    from dataclasses import replace
+
     from lassi.base.progress import for_stream
     from lassi.certify.methods import default_method, method_named
     from lassi.results.counting import counted
@@ -97,6 +111,7 @@ def certify(
         return _certify_picture(auditor, image, chosen, out, as_json)
     people = auditor.people(split, every=every)
     _warn_of_abstentions(auditor, chosen)
+    auditor = replace(auditor, keeps_proofs=keep_proofs)
     file, found = auditor.certify(chosen, people, out, progress=for_stream())
     data = auditor.run.dataset
     labels, units = data.labels(auditor.cell.task, people.numbers), data.units(people.numbers)
@@ -105,7 +120,7 @@ def certify(
         cell = {"question": auditor.cell.question, "model": auditor.cell.model, "seed": auditor.cell.seed}
         return print_json({"file": str(file.path), "method": chosen, **cell, "result": result})
     _print_counts(result, chosen)
-    typer.echo(f"wrote {file.path}")
+    echo(f"wrote {file.path}")
     return None
 
 
@@ -116,20 +131,23 @@ def _warn_of_abstentions(auditor: "Auditor", method: str) -> None:
 
 
 def _certify_picture(auditor: "Auditor", image: Path, method: str, out: Path | None, as_json: bool) -> None:
-    from lassi.data.sheet import save_sheet
+    from lassi.data.sheet import refuse_overwriting, save_sheet
     from lassi.run.picture import certify_picture
 
+    path = out or Path(f"{image.stem}-similar.png")
+    refuse_overwriting(path, reads=image)
     audit = certify_picture(auditor, image, method)
-    found, path = audit.certificate, save_sheet(audit.sheet, out or Path("similar.png"))
+    found = audit.certificate
+    save_sheet(audit.sheet, path)
     if as_json:
         return print_json(found.as_json() | {"sheet": str(path)})
     values = auditor.run.dataset.attribute(auditor.cell.task).values
     predicted = "the model abstains" if found.predicted is None else values[found.predicted]
-    typer.echo(f"{image.name}: {auditor.cell.task}: {predicted}. {found.outcome.value} ({method})")
+    echo(f"{image.name}: {auditor.cell.task}: {predicted}. {found.outcome.value} ({method})")
     if found.counterexample is not None:
         t = ", ".join(f"{value:.4g}" for value in found.counterexample.t)
-        typer.echo(f"At t = ({t}) the prediction is {values[found.counterexample.predicted]}.")
-    typer.echo(f"wrote {path}")
+        echo(f"At t = ({t}) the prediction is {values[found.counterexample.predicted]}.")
+    echo(f"wrote {path}")
     return None
 
 
@@ -145,12 +163,12 @@ def _print_counts(result: "MethodResult", method: str) -> None:
     print_table([method, "people", "share"], rows, right=["people", "share"])
     share, interval = result.share, result.share.interval
     by_unit = f", one picture for each of {share.units:,} units" if share.units != result.people else ""
-    typer.echo(
+    echo(
         f"Certified: {interval.share:.1%} (95% interval {interval.low:.1%} to {interval.high:.1%}{by_unit}); at least "
         f"{share.population_at_least:.1%} of the population, with 95% confidence. P(certified and wrong) ≤ "
         f"{result.alpha:g}."
     )
-    typer.echo(f"Accuracy: {result.accuracy:.1%}; certified and right: {result.certified_and_correct:,}.")
+    echo(f"Accuracy: {result.accuracy:.1%}; certified and right: {result.certified_and_correct:,}.")
 
 
 def attack(
@@ -166,7 +184,9 @@ def attack(
         list[str] | None,
         typer.Option("--way", help="Search by end-points, grid, random or gradient; repeatable.", show_default="all"),
     ] = None,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="Random similar people to try per person.")] = 200,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, max=1_000_000, help="Random similar people to try per person.")
+    ] = 200,
     seed: OwnSeed = None,
     threads: Threads = None,
     as_json: Json = False,
@@ -184,7 +204,7 @@ def attack(
     hit = [attack for attack in found if attack.nearest is not None]
     if as_json:
         return print_json({"people": len(found), "found": len(hit), "attacks": found})
-    typer.echo(f"{len(hit):,} of {len(found):,} people have a similar person with a different class.")
+    echo(f"{len(hit):,} of {len(found):,} people have a similar person with a different class.")
     values = auditor.run.dataset.attribute(auditor.cell.task).values
     nearest = sorted(hit, key=lambda attack: attack.distance or 0.0)[:10]
     rows = [
@@ -209,13 +229,14 @@ def _auditor(
     changes: list[str] | None,
     threads: int | None,
 ) -> "Auditor":
+    from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.run.auditor import Auditor
     from lassi.run.pick import pick_cell
     from lassi.run.run import Run
 
     use_threads(threads)
-    opened = Run.open(run)
+    opened = Run.open(run, progress=for_stream())
     cell = pick_cell(opened.cells, method=model, task=task, sensitive=sensitive or (), kind=kind, sigma_rs=sigma_rs)
     settings = opened.recipe.certification(cell.experiment, changes or ())
     if sigma_rs is not None and sigma_rs != cell.sigma_rs:

@@ -1,5 +1,6 @@
 """What all commands share: options, output, and how errors are reported."""
 
+import errno
 import functools
 import inspect
 import json
@@ -15,25 +16,50 @@ import typer
 from typer.core import TyperCommand
 
 from lassi.base.errors import UserError
+from lassi.base.interrupts import Terminated, ending_as_interrupt
+from lassi.base.outside import shown
+from lassi.base.ranges import MULTIPLE, SEED, Rule
 
 if TYPE_CHECKING:
     from lassi.results.summary import Table
 
+MOST_SHOWN = 4000  # characters in a line
 WIDTH_IN_FILES = 140  # columns of a table that is not printed to a terminal
 DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
 
+MOST_THREADS, MOST_PIXELS = 1024, 1024
+MOST_PICTURES = 10_000  # in memory at once
+
+
+def within(rule: Rule) -> Callable[[Any], Any]:
+    """Refuse a value of an option that breaks a rule; NaN is within all of typer's own ranges."""
+
+    def refuse_unfit(value: Any) -> Any:
+        if value is not None and not rule.fits(value):
+            raise typer.BadParameter(f"{shown(value)} is not {rule.allowed}.")
+        return value
+
+    return refuse_unfit
+
+
+a_radius = within(MULTIPLE)
+a_seed = within(SEED)
+
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if an error occurs.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed for all random choices.")]
+Seed = Annotated[int, typer.Option("--seed", callback=a_seed, help="Seed for all random choices.")]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="the fastest number")
+    int | None,
+    typer.Option(
+        "--threads", min=1, max=MOST_THREADS, help="How many threads to use.", show_default="the fastest number"
+    ),
 ]
 Root = Annotated[
     Path | None,
     typer.Option("--root", help="The folder with the dataset's files.", show_default="$LASSI_DATA/NAME or data/NAME"),
 ]
 Device = Annotated[str, typer.Option("--device", help="The device to compute on: cpu, cuda, …")]
-Size = Annotated[int, typer.Option("--size", help="The working resolution, in pixels.")]
+Size = Annotated[int, typer.Option("--size", min=1, max=MOST_PIXELS, help="The working resolution, in pixels.")]
 
 
 def _certificates() -> Iterable[str]:
@@ -121,7 +147,8 @@ def _with_examples(explained: str) -> str:
 def reporting_errors(work: Callable[[], None], *, debug: bool = False) -> int:
     """Do the work and return the exit code; an error becomes a sentence on standard error."""
     try:
-        work()
+        with ending_as_interrupt():
+            work()
         return DONE
     except (typer.Exit, typer.Abort):
         raise
@@ -140,8 +167,16 @@ def _reported(error: BaseException) -> int:
         warn(error.sentence, error.hint)
         return USERS_ERROR
     if isinstance(error, KeyboardInterrupt):
-        warn("Interrupted.", f"To resume, run the same command again: {shlex.join(['lassi', *sys.argv[1:]])}")
-        return INTERRUPTED
+        what = "Terminated." if isinstance(error, Terminated) else "Interrupted."
+        warn(what, f"To resume, run the same command again: {shlex.join(['lassi', *sys.argv[1:]])}")
+        return 128 + error.number if isinstance(error, Terminated) else INTERRUPTED
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        warn("There is not enough memory.", "Close other programs, or choose smaller pictures, batches or chunks.")
+        return USERS_ERROR
+    if isinstance(error, OSError):
+        where = f" at '{error.filename}'" if error.filename else ""
+        warn(f"The operating system reports{where}: {error.strerror or error}.", _remedy(error))
+        return USERS_ERROR
     warn(
         f"Internal error in lassi: {type(error).__name__}: {error}.",
         "Please report it, with the output of --debug.",
@@ -149,27 +184,48 @@ def _reported(error: BaseException) -> int:
     return OUR_ERROR
 
 
+def _remedy(error: OSError) -> str:
+    match error.errno:
+        case errno.EMFILE | errno.ENFILE:
+            return "Allow more open files, with `ulimit -n 1024`."
+        case errno.ENOSPC | errno.EDQUOT:
+            return "Free some space, or choose another disk with LASSI_CACHE or --out."
+        case _:
+            return "Check the path and its permissions."
+
+
 def warn(sentence: str, hint: str) -> None:
     """Print what is wrong and the next step, on standard error."""
-    typer.echo(f"lassi: {sentence}\n       {hint}", err=True)
+    echo(f"lassi: {on_one_line(sentence)}\n       {on_one_line(hint)}", err=True)
+
+
+def on_one_line(text: str) -> str:
+    """The text without line breaks."""
+    return shown(text, most=MOST_SHOWN)
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print lines without anything that a terminal would obey: names of files may hold escape sequences."""
+    typer.echo("\n".join(map(on_one_line, text.split("\n"))), err=err)
 
 
 def say(sentence: str) -> None:
     """Print what is going on, on standard error."""
-    typer.echo(sentence, err=True)
+    echo(sentence, err=True)
 
 
 def print_json(document: object) -> None:
     """One JSON document on standard output; typed records are written as their fields."""
     from pydantic_core import to_jsonable_python
 
-    typer.echo(json.dumps(to_jsonable_python(document), indent=1, ensure_ascii=False))
+    text = json.dumps(to_jsonable_python(document), indent=1, ensure_ascii=False)
+    typer.echo(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_summary(tables: "Sequence[Table]") -> None:
     """A table for each question of a run."""
     for table in tables:
-        typer.echo(f"\n{table.title}")
+        echo(f"\n{table.title}")
         print_table(table.columns, table.rows, right=table.columns[1:-1])
 
 
@@ -184,6 +240,6 @@ def print_table(columns: list[str], rows: list[list[str]], *, right: Collection[
         justify: Any = "right" if column in right else "left"
         table.add_column(column, justify=justify, overflow="fold", no_wrap=column != columns[-1])
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(on_one_line, row))
     width = None if sys.stdout.isatty() else WIDTH_IN_FILES
     Console(highlight=False, markup=False, width=width).print(table)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lassi.cli.command import Json, Root, Seed, Size, Threads, command, group, print_json, print_table
+from lassi.cli.command import Json, Root, Seed, Size, Threads, command, echo, group, print_json, print_table
 
 if TYPE_CHECKING:
     from lassi.data.check import Check
@@ -42,9 +42,9 @@ def list_datasets(as_json: Json = False) -> None:
     if as_json:
         return print_json(rows)
     for row in rows:
-        typer.echo(f"{row['name']:10} {row['shows']}\n{'':10} {row['people']}; {_readiness(row)}\n")
-    typer.echo("Are your files elsewhere? Use --root, or set LASSI_DATA to the folder that contains all datasets.")
-    typer.echo("Next: lassi data show shapes")
+        echo(f"{row['name']:10} {row['shows']}\n{'':10} {row['people']}; {_readiness(row)}\n")
+    echo("Are your files elsewhere? Use --root, or set LASSI_DATA to the folder that contains all datasets.")
+    echo("Next: lassi data show shapes")
     return None
 
 
@@ -80,7 +80,7 @@ def show(
 
     dataset = open_dataset(name, root, size=size)
     if isinstance(dataset, PictureFiles) and dataset.annotations.absent:
-        typer.echo(f"Annotated pictures that are missing: {len(dataset.annotations.absent):,}", err=True)
+        echo(f"Annotated pictures that are missing: {len(dataset.annotations.absent):,}", err=True)
     if isinstance(dataset, FactorDataset) and by is None:
         sheet = orientations_sheet(dataset, split=split, seed=seed)
     else:
@@ -89,7 +89,7 @@ def show(
     if as_json:
         print_json({"name": name, "sheet": str(path)})
     else:
-        typer.echo(f"wrote {path}")
+        echo(f"wrote {path}")
 
 
 @command(app, "check")
@@ -118,11 +118,11 @@ def check(name: Name, root: Root = None, size: Size = 64, threads: Threads = Non
 def _print_check(found: "Check") -> None:
     splits = list(found.splits)
     counts = ", ".join(f"{split} {count:,}" for split, count in found.splits.items())
-    typer.echo(f"{found.name} at {found.size}×{found.size}: {counts}")
+    echo(f"{found.name} at {found.size}×{found.size}: {counts}")
     if found.units != found.splits:
         units = ", ".join(f"{split} {count:,}" for split, count in found.units.items())
-        typer.echo(f"units (scenes or real people): {units}")
-    typer.echo(f"fingerprint {found.fingerprint[:12]}\n")
+        echo(f"units (scenes or real people): {units}")
+    echo(f"fingerprint {found.fingerprint[:12]}\n")
     rows = [
         [attribute, value, *(f"{by_split[split]:.1%}" if split in by_split else "–" for split in splits)]
         for attribute, values in found.shares.items()
@@ -131,10 +131,10 @@ def _print_check(found: "Check") -> None:
     ]
     print_table(["attribute", "value", *splits], rows, right=splits)
     if found.absent:
-        typer.echo(f"\nAnnotated pictures that are missing: {len(found.absent):,}, such as {found.absent[0]}")
+        echo(f"\nAnnotated pictures that are missing: {len(found.absent):,}, such as {found.absent[0]}")
     for sentence in found.unreadable[:10]:
-        typer.echo(f"\n{sentence}")
+        echo(f"\n{sentence}")
     if len(found.unreadable) > 10:
-        typer.echo(f"\n… and {len(found.unreadable) - 10:,} more pictures that cannot be read.")
+        echo(f"\n… and {len(found.unreadable) - 10:,} more pictures that cannot be read.")
     if not found.unreadable:
-        typer.echo("\nAll pictures can be read.")
+        echo("\nAll pictures can be read.")

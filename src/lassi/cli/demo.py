@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli.command import Json, Threads, command, print_json, print_summary, say
+from lassi.cli.command import Json, Threads, command, echo, print_json, print_summary, say
 
 # The recipe `shapes`, scaled down so that it takes minutes.
 LESS = (
@@ -59,6 +59,6 @@ def demo(
         return print_json({"written": [str(path) for path in done.written], "results": done.results})
     print_summary(tables(done.results, Pictures(recipe.data.name, recipe.data.size)))
     for path in done.written:
-        typer.echo(f"wrote {path}")
-    typer.echo(f"Open {folder / PAGE} in a browser to see what was proven, for whom, and what was not.")
+        echo(f"wrote {path}")
+    echo(f"Open {folder / PAGE} in a browser to see what was proven, for whom, and what was not.")
     return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lassi.cli.command import Json, Seed, Threads, command, print_json, print_table
+from lassi.cli.command import Json, Seed, Threads, a_radius, command, echo, print_json, print_table
 
 if TYPE_CHECKING:
     from lassi.results.directions import DirectionsSummary
@@ -22,7 +22,7 @@ Kinds = Annotated[
     list[str] | None,
     typer.Option("--kind", help="A kind of directions: {kinds}; repeatable.", show_default="the recipe's"),
 ]
-Radius = Annotated[float, typer.Option("--radius", help="ε, in multiples of a direction.")]
+Radius = Annotated[float, typer.Option("--radius", callback=a_radius, help="ε, in multiples of a direction.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -53,7 +53,7 @@ def directions(
     from lassi.run.run import Run
 
     use_threads(threads)
-    opened = Run.open(run)
+    opened = Run.open(run, progress=for_stream())
     found = chosen_directions(opened, attributes or (), kinds or (), Compute(threads, progress=for_stream()))
     summary, cosines = [summary_of(directions) for directions in found], comparison(found)
     truth = [
@@ -65,7 +65,7 @@ def directions(
         return print_json({"directions": summary, "cosines": cosines, "truth": truth})
     _print_summary(summary)
     if cosines:
-        typer.echo("\nCosines (between spans of several vectors, the largest one):")
+        echo("\nCosines (between spans of several vectors, the largest one):")
         cells = [[pair.one, pair.other, f"{pair.cosine:+.3f}"] for pair in cosines]
         print_table(["one", "other", "cosine"], cells, right=["cosine"])
     _print_truth(truth)
@@ -93,7 +93,7 @@ def _print_summary(summary: "Sequence[DirectionsSummary]") -> None:
 def _print_truth(truth: "Sequence[TruthResult]") -> None:
     for found in truth:
         covered = found.coverage
-        typer.echo(
+        echo(
             f"\nTruly similar pairs, {found.kind} at radius {found.radius:g} ({covered.pairs:,} pairs, 95% intervals "
             "over scenes):"
         )
@@ -119,8 +119,10 @@ def show(
         typer.Option("--kind", help="A kind of directions: {kinds}.", show_default="one with a single vector"),
     ] = None,
     radius: Radius = 1.0,
-    count: Annotated[int, typer.Option("--count", min=1, help="Number of people, or scenes, to show.")] = 6,
-    columns: Annotated[int, typer.Option("--columns", help="Number of values of t, centred on the original.")] = 9,
+    count: Annotated[int, typer.Option("--count", min=1, max=1000, help="Number of people, or scenes, to show.")] = 6,
+    columns: Annotated[
+        int, typer.Option("--columns", min=3, max=101, help="Number of values of t, centred on the original.")
+    ] = 9,
     out: Annotated[Path, typer.Option("--out", help="The PNG file to write.")] = Path("similar.png"),
     seed: Seed = 0,
     threads: Threads = None,
@@ -132,16 +134,17 @@ def show(
     orientation of shapes), the truly similar people are shown above and the steps along the direction below.
     Examples: lassi show runs/shapes · lassi show runs/celeba-32 --attribute Young --attribute Pale_Skin
     """
+    from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.data.sheet import save_sheet
     from lassi.report.sheets import draw_sheet
     from lassi.run.run import Run
 
     use_threads(threads)
-    opened = Run.open(run)
+    opened = Run.open(run, progress=for_stream())
     sheet = draw_sheet(opened, attributes or (), kind, radius=radius, count=count, columns=columns, seed=seed)
     path = save_sheet(sheet, out)
     if as_json:
         print_json({"sheet": str(path)})
     else:
-        typer.echo(f"wrote {path}")
+        echo(f"wrote {path}")

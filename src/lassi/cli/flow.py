@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lassi.cli.command import Json, Seed, Threads, command, group, print_json, print_table
+from lassi.base.ranges import Number
+from lassi.cli.command import (
+    MOST_PICTURES,
+    Json,
+    Seed,
+    Threads,
+    command,
+    echo,
+    group,
+    print_json,
+    print_table,
+    within,
+)
 
 if TYPE_CHECKING:
     from lassi.flow.check import FlowCheck
@@ -20,9 +32,9 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run or
 @command(app, "sample")
 def sample(
     run: Run,
-    count: Annotated[int, typer.Option("--count", min=1, help="Number of pictures.")] = 48,
+    count: Annotated[int, typer.Option("--count", min=1, max=MOST_PICTURES, help="Number of pictures.")] = 48,
     temperature: Annotated[
-        float, typer.Option("--temperature", min=0, help="Lower gives more typical pictures.")
+        float, typer.Option("--temperature", callback=within(Number(0, 100)), help="Lower gives more typical pictures.")
     ] = 0.7,
     out: Annotated[Path, typer.Option("--out", help="The PNG file to write.")] = Path("samples.png"),
     seed: Seed = 0,
@@ -46,7 +58,7 @@ def sample(
     if as_json:
         print_json({"samples": str(path), "temperature": temperature})
     else:
-        typer.echo(f"wrote {path}")
+        echo(f"wrote {path}")
 
 
 @command(app, "check")
@@ -56,7 +68,7 @@ def check(
         Path | None,
         typer.Option("--along", help="Also check along these displacements: a .npy file of shape (n, q)."),
     ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, help="Number of pictures to check.")] = 64,
+    count: Annotated[int, typer.Option("--count", min=1, max=MOST_PICTURES, help="Number of pictures to check.")] = 64,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -86,7 +98,7 @@ def check(
         print_json(found.as_json())
     else:
         print_check(found)
-        typer.echo(f"wrote {report.folder}")
+        echo(f"wrote {report.folder}")
     if not found.is_good:
         raise typer.Exit(1)
 
@@ -101,6 +113,6 @@ def print_check(found: "FlowCheck") -> None:
         ]
         for trip in found.round_trips
     ]
-    typer.echo(f"{found.bits_per_dim:.3f} bits/dim on {found.people} pictures; largest round-trip errors:")
+    echo(f"{found.bits_per_dim:.3f} bits/dim on {found.people} pictures; largest round-trip errors:")
     print_table(columns, rows, right=columns)
-    typer.echo("Invertible up to rounding error." if found.is_good else NOT_INVERTIBLE)
+    echo("Invertible up to rounding error." if found.is_good else NOT_INVERTIBLE)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli.command import Json, Threads, command, group, print_json
+from lassi.cli.command import MOST_PIXELS, Json, Threads, command, echo, group, print_json
 from lassi.cli.flow import print_check
 
 app = group("Published weights: convert them for lassi. Code in a file is never run.")
@@ -14,7 +14,12 @@ app = group("Published weights: convert them for lassi. Code in a file is never 
 @command(app, "glow")
 def glow(
     checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A PyTorch state dict.")],
-    size: Annotated[int, typer.Option("--size", help="Height and width of the pictures (not stored in the file).")],
+    size: Annotated[
+        int,
+        typer.Option(
+            "--size", min=1, max=MOST_PIXELS, help="Height and width of the pictures (not stored in the file)."
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", help="The folder of the run to write to.")] = Path("runs/imported"),
     threads: Threads = None,
     as_json: Json = False,
@@ -49,7 +54,7 @@ def glow(
         print_json({"flow": str(artefact.folder), "settings": flow.settings.as_json(), "check": found.as_json()})
     else:
         print_check(found)
-        typer.echo(f"wrote {artefact.folder}\nwrote {report.folder}")
+        echo(f"wrote {artefact.folder}\nwrote {report.folder}")
 
 
 Out = Annotated[Path, typer.Option("--out", help="The folder to write.")]
@@ -125,4 +130,4 @@ def _wrote(out: Path, figures: dict[str, object], as_json: bool) -> None:
     if as_json:
         print_json({"out": str(out), **figures})
     else:
-        typer.echo("; ".join(f"{name} {value}" for name, value in figures.items()) + f"\nwrote {out}")
+        echo("; ".join(f"{name} {value}" for name, value in figures.items()) + f"\nwrote {out}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli.command import Json, command, print_json
+from lassi.cli.command import Json, command, echo, print_json
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 
@@ -32,5 +32,5 @@ def report(
     path = write_report(run, out, progress=for_stream())
     if as_json:
         return print_json({"page": str(path)})
-    typer.echo(f"wrote {path}")
+    echo(f"wrote {path}")
     return None

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli.command import Device, Json, Threads, command, print_json, print_summary, say
+from lassi.cli.command import Device, Json, Threads, command, echo, print_json, print_summary, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -19,6 +19,9 @@ def run(
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; repeatable.")
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Change a run of a different recipe; what depends on it is made again.")
+    ] = False,
     threads: Threads = None,
     device: Device = "cpu",
     as_json: Json = False,
@@ -38,14 +41,13 @@ def run(
 
     use_threads(threads)
     settings, folder = load_recipe(recipe, changes or ()), out or default_folder(recipe)
-    done = run_stages(settings, folder, until=until, compute=Compute(threads, device, for_stream()), say=say)
+    compute = Compute(threads, device, for_stream(), replace)
+    done = run_stages(settings, folder, until=until, compute=compute, say=say)
     if as_json:
         return print_json({"written": [str(path) for path in done.written]})
     if done.results is not None:
         print_summary(tables(done.results, Pictures(settings.data.name, settings.data.size)))
     for path in done.written:
-        typer.echo(f"wrote {path}")
-    typer.echo(
-        f"Next: lassi directions {folder} · lassi show {folder} · lassi certify {folder} · lassi report {folder}"
-    )
+        echo(f"wrote {path}")
+    echo(f"Next: lassi directions {folder} · lassi show {folder} · lassi certify {folder} · lassi report {folder}")
     return None

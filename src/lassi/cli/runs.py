@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lassi.cli.command import Json, command, print_json, print_table
+from lassi.cli.command import Json, command, echo, print_json, print_table
 
 if TYPE_CHECKING:
     from lassi.results.overview import Headline
@@ -52,9 +52,9 @@ def _list(root: Path, as_json: bool) -> None:
     if as_json:
         return print_json(listed)
     if not listed:
-        typer.echo(f"There are no runs in '{root}'. Make one with: lassi demo")
+        echo(f"There are no runs in '{root}'. Make one with: lassi demo")
         return None
-    rows = [[run.run, run.data, run.stage, _headline(run.headline)] for run in listed]
+    rows = [[run.run, run.data, run.stage, run.problem or _headline(run.headline)] for run in listed]
     print_table(["run", "data", "last stage", "headline"], rows)
     return None
 

@@ -7,6 +7,8 @@ from lassi.certify.method import Shape
 from lassi.certify.methods import method_named
 from lassi.data.factors import FactorDataset
 from lassi.recipe.tables import ExperimentTable
+from lassi.run.makers import read_source
+from lassi.run.roles import refuse_two_roles
 from lassi.run.run import SCENES, Run
 from lassi.similarity.registry import kind_named
 
@@ -14,8 +16,11 @@ from lassi.similarity.registry import kind_named
 def refuse_impossible(run: Run) -> None:
     """Refuse a recipe that asks for something its dataset does not have."""
     data = run.recipe.data
+    if run.recipe.flow.source is not None:
+        read_source(run)
     for split in ("train", "valid", "test", data.learn_from, *data.at_most):
         run.dataset.people(split)
+    refuse_two_roles(run)
     if data.scenes and not isinstance(run.dataset, FactorDataset):
         raise UserError(
             f"The recipe asks for {data.scenes} scenes, but truly similar people in {data.name} are unknown.",

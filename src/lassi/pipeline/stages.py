@@ -1,10 +1,13 @@
 """A recipe from beginning to end: which stages, in which order; whatever exists is not made again."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from lassi.base.compute import Compute
+from lassi.base.compute import Compute, ThreadChoices
 from lassi.base.errors import unknown
+from lassi.base.files import os_errors_reported
+from lassi.base.lock import only_writer
 from lassi.pipeline.feasible import refuse_impossible
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import is_reported, report_of
@@ -13,6 +16,7 @@ from lassi.results.records import Results
 from lassi.results.store import write_results
 from lassi.run import folder as places
 from lassi.run import makers
+from lassi.run.kept_recipe import keep_recipe, refuse_other_recipe
 from lassi.run.run import Run
 from lassi.similarity.registry import kind_named
 
@@ -37,13 +41,14 @@ class Pipeline:
     """
 
     def __init__(self, run: Run, compute: Compute, say: Say) -> None:
-        self.run, self._compute, self._say = run, compute, say
+        self.run, self._say = run, say
+        self._compute = replace(compute, choices=ThreadChoices(run.folder / places.THREADS))
         self.results: Results | None = None
         self.written: list[Path] = []  # or found to exist
 
     def __call__(self, until: str) -> None:
         """Make everything up to a stage."""
-        makers.keep_recipe(self.run)
+        keep_recipe(self.run.recipe, self.run.folder)
         steps = {
             "flow": self._flow,
             "directions": self._directions,
@@ -139,10 +144,16 @@ def run_stages(
     if until not in STAGES:
         raise unknown("stage", until, STAGES)
     folder = default_folder(recipe) if out is None else Path(out)
-    run = Run(load_recipe(recipe) if isinstance(recipe, str) else recipe, folder)
+    compute = compute or Compute()
+    run = Run(load_recipe(recipe) if isinstance(recipe, str) else recipe, folder, progress=compute.progress)
+    if not compute.replace:
+        refuse_other_recipe(run.recipe, folder)
     refuse_impossible(run)
-    pipeline = Pipeline(run, compute or Compute(), say)
-    pipeline(until)
+    with os_errors_reported(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with only_writer(folder):
+        pipeline = Pipeline(run, compute, say)
+        pipeline(until)
     return pipeline
 
 

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from lassi.base.artefact import DISTRIBUTION
+from lassi.base.draft import DISTRIBUTION
 from lassi.base.progress import SILENT, Progress
 from lassi.base.stage import Missing
 from lassi.certify.method import SmoothedMethod
@@ -32,6 +32,7 @@ from lassi.results.records import MethodResult, Results, TruthResult
 from lassi.results.summary import ModelSummary, model_names, summarise
 from lassi.results.summary import by_question as models_by_question
 from lassi.run import folder as places
+from lassi.run.roles import cautions
 from lassi.run.run import Run
 
 LIBRARIES = (DISTRIBUTION, "torch", "numpy", "scipy")
@@ -57,6 +58,7 @@ def document_of(run: Run, results: Results, *, progress: Progress = SILENT) -> D
         flow_view(run),
         gallery_of(evidences, progress=progress),
         made_by(run),
+        cautions(run),
     )
 
 

@@ -60,7 +60,7 @@ class Evidence:
     def certificates(self, cell: Cell, method: str) -> list[Certificate]:
         """The test people's certificates."""
         key = (cell.key, method)
-        return self._kept.get(key, lambda: Auditor.of(self.run, cell).certificates(method, "test"))
+        return self._kept.get(key, lambda: list(Auditor.of(self.run, cell).certificates(method, "test")))
 
     def gave_up_after(self) -> int | None:
         """The number of boxes after which the search left somebody undecided; None if it did not."""

@@ -43,7 +43,7 @@ TERMS = [
     Entry("sensitive attribute", "What must not affect the answer, such as skin tone, age or orientation."),
     Entry("direction", "A step in the generative model's latent space that changes an attribute."),
     Entry("ε", "How far people may differ along the directions and still count as similar; 1 is one whole step."),
-    Entry("counterexample", "A similar person who gets a different answer, confirmed by the model itself."),
+    Entry("counterexample", "A similar person who provably gets a different answer."),
     Entry(
         "truly similar",
         "People known to differ only in the sensitive attribute, independently of any generative model.",

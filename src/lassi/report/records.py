@@ -237,6 +237,7 @@ class Document:
     Args:
         about: what the pictures are, in words.
         people, units: how many test people there are, and how many independent units they form.
+        cautions: what a reader must know about how people were divided.
     """
 
     title: str
@@ -249,3 +250,4 @@ class Document:
     flow: FlowView
     gallery: list[GalleryPart]
     made: Made
+    cautions: list[str]

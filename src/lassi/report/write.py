@@ -1,22 +1,29 @@
 """Writing the report of a run: its document, drawn as a page."""
 
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from lassi.base.errors import UserError
-from lassi.base.files import write_whole
+from lassi.base.files import read_ours, write_whole
 from lassi.base.progress import SILENT, Progress
+from lassi.base.sealed import Damaged
 from lassi.report.document import document_of
 from lassi.report.page import render
-from lassi.results.measure import made_of
-from lassi.results.records import Results
+from lassi.results.measure import certificate_results, made_of
+from lassi.results.records import MethodResult, Results
 from lassi.results.store import read_results
 from lassi.run.folder import PAGE
 from lassi.run.run import Run
 
+OURS = b'<meta name="generator" content="lassi">'  # in every page that we write
+END = "<!-- SHA-256 of everything above: {} -->\n"
+
 
 def write_report(folder: Path | str, out: Path | str | None = None, *, progress: Progress = SILENT) -> Path:
     """Write the page of a finished run and return its path, by default ``report.html`` in the run."""
-    run = Run.open(folder)
+    run = Run.open(folder, progress=progress)
     if not is_reported(run):
         raise UserError(
             "The recipe of this run asks for no certificates, so there is nothing to report.",
@@ -35,8 +42,21 @@ def report_of(run: Run, results: Results, out: Path | None = None, *, progress: 
     refuse_unfinished(run, results)
     page = render(document_of(run, results, progress=progress))
     path = out or run.folder / PAGE
-    write_whole(path, page.encode())
+    write_whole(path, sealed_page(page), marker=OURS)
     return path
+
+
+def sealed_page(page: str) -> bytes:
+    """The page with a checksum of everything before it, in a comment at its end."""
+    return page.encode() + END.format(hashlib.sha256(page.encode()).hexdigest()).encode()
+
+
+def refuse_changed_page(path: Path) -> None:
+    """Refuse a page that is not as it was written."""
+    content = read_ours(path, most=None)
+    page = content[: -len(END.format("0" * 64))]
+    if content != page + END.format(hashlib.sha256(page).hexdigest()).encode():
+        raise Damaged(f"'{path}' was changed after it was written.", hint="Delete it and write it again: lassi report.")
 
 
 def refuse_unfinished(run: Run, results: Results) -> None:
@@ -54,6 +74,16 @@ def refuse_unfinished(run: Run, results: Results) -> None:
             )
         if found.made_of != made_of(run, cell, certified=True):
             raise _outdated(run)
+        if _without_times(found.certificates) != _without_times(certificate_results(run, cell)):
+            raise UserError(
+                f"The results in '{run.folder}' do not match the certificates ({cell.name}).",
+                hint=f"Run: {run.command}",
+            )
+
+
+def _without_times(results: Mapping[str, MethodResult]) -> dict[str, MethodResult]:
+    """Without the time per person, which also counts people certified later."""
+    return {method: replace(result, seconds_per_person=None) for method, result in results.items()}
 
 
 def _outdated(run: Run) -> UserError:

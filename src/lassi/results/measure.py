@@ -1,5 +1,6 @@
 """Measuring what a run made: every model, its certificates, its directions, the baselines."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
+from lassi.base.threads import one_thread_each
 from lassi.certify.intervals import Interval, share_by_unit
 from lassi.consumer.classifier import Classifier, Represented, evaluate
 from lassi.consumer.fairness import fair_on_points
@@ -45,18 +47,19 @@ def measure_run(run: Run, *, certified: bool, progress: Progress = SILENT) -> Re
     Args:
         certified: whether they have been certified.
     """
-    cells = []
-    with progress.task("evaluating", len(run.cells), "models") as task:
-        for cell in run.cells:
-            cells.append(measure_cell(run, cell, certified=certified))
-            task.advance()
-    baselines = [
-        result
-        for experiment in run.recipe.experiment
-        for kind in experiment.baselines
-        for result in measure_baselines(run, experiment, kind, progress=progress)
-    ]
-    return Results(measure_directions(run), measure_truths(run, progress=progress), cells, baselines)
+    with one_thread_each():  # the last digits of a sum depend on the number of threads
+        cells = []
+        with progress.task("evaluating", len(run.cells), "models") as task:
+            for cell in run.cells:
+                cells.append(measure_cell(run, cell, certified=certified))
+                task.advance()
+        baselines = [
+            result
+            for experiment in run.recipe.experiment
+            for kind in experiment.baselines
+            for result in measure_baselines(run, experiment, kind, progress=progress)
+        ]
+        return Results(measure_directions(run), measure_truths(run, progress=progress), cells, baselines)
 
 
 def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
@@ -78,7 +81,7 @@ def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
         mean_distance(r, z, similar, stream=Stream(cell.seed, "results/distance")),
         share_equal(r, model, z, similar),
         _plain_truth(run, cell, model) if run.knows_similar(cell.sensitive) else None,
-        _certificates(run, cell) if certified else {},
+        certificate_results(run, cell) if certified else {},
         made_of(run, cell, certified=certified),
     )
 
@@ -90,7 +93,16 @@ def made_of(run: Run, cell: Cell, *, certified: bool) -> dict[str, str]:
     if certified:
         people = auditor.people("test")
         found |= {name: auditor.certifier(name, people).settings_hash for name in auditor.settings.methods}
+        found |= {f"certificates, {name}": _content(auditor, name) for name in auditor.settings.methods}
     return found
+
+
+def _content(auditor: Auditor, method: str) -> str:
+    """A hash of the certificates of the test people."""
+    hashed = hashlib.sha256()
+    for certificate in auditor.certificates(method, "test"):
+        hashed.update(certificate.line())
+    return hashed.hexdigest()
 
 
 def _labels(run: Run, cell: Cell, group: str) -> Tensor:
@@ -109,7 +121,7 @@ def _plain_truth(run: Run, cell: Cell, model: Classifier) -> PlainTruth:
     return PlainTruth(len(predicted), int(unfair.sum()), right.double().mean().item())
 
 
-def _certificates(run: Run, cell: Cell) -> dict[str, MethodResult]:
+def certificate_results(run: Run, cell: Cell) -> dict[str, MethodResult]:
     """What the certificates of a cell show, by method; the first is also compared with the truth, if known."""
     auditor = Auditor.of(run, cell)
     labels, units = run.labels(cell.task, "test"), run.units("test")
@@ -131,7 +143,7 @@ def has_certificates(run: Run) -> bool:
     """Whether everything that the recipe asks for has been certified."""
     try:
         for cell in run.cells:
-            _certificates(run, cell)
+            certificate_results(run, cell)
     except UserError:
         return False
     return bool(run.cells)

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from lassi.base.errors import UserError
 from lassi.results.store import read_results
 from lassi.results.summary import Spread, by_question, summarise
 from lassi.run import folder as places
-from lassi.run.run import load_recipe_of
+from lassi.run.kept_recipe import load_recipe_of
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,17 @@ class Headline:
 
 @dataclass(frozen=True)
 class RunOverview:
-    """A run at a glance."""
+    """A run at a glance.
+
+    Args:
+        problem: why it cannot be read, if that is so.
+    """
 
     run: str
     data: str
     stage: str
     headline: Headline | None
+    problem: str | None = None
 
 
 def overview(root: Path) -> list[RunOverview]:
@@ -35,9 +41,14 @@ def overview(root: Path) -> list[RunOverview]:
 
 
 def overview_of(folder: Path) -> RunOverview:
-    """One run at a glance."""
-    data = load_recipe_of(folder).data
-    return RunOverview(str(folder), f"{data.name} {data.size}×{data.size}", stage_of(folder), headline(folder))
+    """One run at a glance; a damaged one does not hide the others."""
+    about = "?"
+    try:
+        data = load_recipe_of(folder).data
+        about = f"{data.name} {data.size}×{data.size}"
+        return RunOverview(str(folder), about, stage_of(folder), headline(folder))
+    except UserError as error:
+        return RunOverview(str(folder), about, stage_of(folder), None, error.sentence)
 
 
 def stage_of(folder: Path) -> str:

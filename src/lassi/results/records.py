@@ -8,7 +8,7 @@ from lassi.recipe.cells import ModelSpec, Question
 from lassi.similarity.judging import DirectionFigures
 from lassi.similarity.truth import Coverage, Estimate
 
-FORMAT = 2  # of results.json; raise it whenever a record changes
+FORMAT = 3  # of results.json; raise it whenever a record changes
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ class CellResult:
         units: how many units the test people form.
         accuracy: of the plain model on the test people, one picture per unit.
         distance: mean ‖R(z) − R(z′)‖ over test people and random similar people.
-        made_of: the content of flow, directions, representation and classifier, and a hash of each method's settings.
+        made_of: the content of flow, directions, representation and classifier, and hashes of each method's settings
+            and certificates.
         end_points_equal: the share of test people who get the same answer from the plain model at all ends of S(x).
     """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from lassi.base.errors import UserError
 from lassi.results.store import read_results
 from lassi.results.summary import Spread, summarise
-from lassi.run.run import load_recipe_of
+from lassi.run.kept_recipe import load_recipe_of
 
 
 @dataclass(frozen=True)

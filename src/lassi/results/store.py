@@ -1,27 +1,32 @@
 """``results.json``: written whole, read back, and described by a JSON Schema."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from lassi.base.errors import UserError
-from lassi.base.files import write_whole
-from lassi.certify.certificate import Certificate
+from lassi.base.files import read_ours, write_whole
+from lassi.base.sealed import MOST_BYTES, marker, seal, unseal
+from lassi.certify.certificate import KIND as CERTIFICATE
+from lassi.certify.certificate import Certificate, Outcome
 from lassi.results.records import FORMAT, Results
 from lassi.run.folder import RESULTS, existing_run
+
+KIND = "results"  # of document
 
 
 def write_results(results: Results, folder: Path) -> Path:
     """Write the results of a run to its folder."""
     path = folder / RESULTS
-    write_whole(path, to_json(results))
+    write_whole(path, to_json(results), marker=marker(KIND))
     return path
 
 
 def to_json(results: Results) -> bytes:
     """Results as the bytes of a JSON document."""
-    return TypeAdapter(Results).dump_json(results, indent=1) + b"\n"
+    return seal(KIND, _adapter().dump_python(results, mode="json"))
 
 
 def read_results(folder: Path) -> Results:
@@ -31,37 +36,48 @@ def read_results(folder: Path) -> Results:
         raise UserError(
             f"'{folder}' has no results yet.", hint=f"Run: lassi run {folder / 'recipe.json'} --out {folder}"
         )
-    return from_json(path.read_bytes(), called=str(path))
+    return from_json(read_ours(path, most=MOST_BYTES), called=str(path))
 
 
 def from_json(content: bytes, *, called: str) -> Results:
     """Results from the bytes of a JSON document."""
+    remedy = "Delete it and run the recipe again in the same folder; only what is missing is computed."
+    document = unseal(KIND, content, called=f"'{called}'", remedy=remedy)
+    if document.get("format") != FORMAT:
+        raise UserError(
+            f"'{called}' has format {document.get('format')}, but this version of lassi reads format {FORMAT}.",
+            hint="Run the recipe again in a new folder.",
+        )
     try:
-        results = TypeAdapter(Results).validate_json(content)
+        return _adapter().validate_python(document)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise UserError(
             f"'{called}' does not hold results from this version of lassi ('{where}').",
             hint="Run the recipe again in a new folder.",
         ) from None
-    if results.format != FORMAT:
-        raise UserError(
-            f"'{called}' has format {results.format}, but this version of lassi reads format {FORMAT}.",
-            hint="Run the recipe again in a new folder.",
-        )
-    return results
+
+
+@cache
+def _adapter() -> TypeAdapter[Results]:
+    return TypeAdapter(Results)
 
 
 def results_schema() -> dict[str, Any]:
     """The JSON Schema of ``results.json``."""
-    return TypeAdapter(Results).json_schema() | {"title": "lassi results"}
+    return _sealed_schema(_adapter().json_schema(), KIND) | {"title": "lassi results"}
 
 
 def certificate_schema() -> dict[str, Any]:
     """The JSON Schema of one line of a certificate file."""
-    schema = TypeAdapter(Certificate).json_schema() | {"title": "lassi certificate"}
-    from lassi.certify.certificate import Outcome
-
+    schema = _sealed_schema(TypeAdapter(Certificate).json_schema(), CERTIFICATE) | {"title": "lassi certificate"}
     names = [outcome.name.lower() for outcome in Outcome]
     schema["$defs"]["Outcome"] = {"title": "Outcome", "type": "string", "enum": names}
     return schema
+
+
+def _sealed_schema(schema: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The schema with the first and the last key of a sealed document."""
+    checksum = {"type": "string", "pattern": "^[0-9a-f]{64}$", "description": "SHA-256 of every byte before this key"}
+    properties = {"lassi": {"const": kind}, **schema["properties"], "checksum": checksum}
+    return schema | {"properties": properties, "required": ["lassi", *schema["required"], "checksum"]}

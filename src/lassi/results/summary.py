@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from lassi.base.artefact import digest
+from lassi.base.identity import digest
 from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import METHODS
 from lassi.recipe.cells import ModelSpec, Question

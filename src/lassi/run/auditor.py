@@ -7,24 +7,51 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from lassi.base.artefact import array_hash, digest
 from lassi.base.errors import UserError
+from lassi.base.identity import array_hash, digest
 from lassi.base.progress import SILENT, Progress
 from lassi.base.workers import map_chunks
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
 from lassi.certify.exact.attack import WAYS, Attack, attack_people
-from lassi.certify.method import People, SmoothedMethod, Subject
+from lassi.certify.method import Crowd, People, SmoothedMethod, Subject
 from lassi.certify.methods import method_named
-from lassi.certify.people import Certifier, certify_people
+from lassi.certify.people import CHUNK, Certifier, certify_people, in_chunks, latent_hash, refuse_other_latents
+from lassi.certify.proof import Proof
 from lassi.certify.settings import Certification
 from lassi.certify.smoothed.producer import Producers
-from lassi.certify.store import CertificateFile
+from lassi.certify.store import CertificateFile, KeptCertificates
+from lassi.data.dataset import Integers
 from lassi.recipe.cells import Cell
 from lassi.run.folder import certificate_path
 from lassi.run.run import Run
 from lassi.similarity.sets import SimilaritySet
+
+MOST_REMEMBERED = 20_000  # people whose smoothed representations are kept in memory for the next classifier
+
+
+@dataclass(frozen=True, eq=False)
+class KeptPeople:
+    """People whose latents are on disk.
+
+    Args:
+        z: a memory map of latents, ``(people, q)``.
+        rows: the row of each of these people in it.
+        numbers: their numbers.
+    """
+
+    z: NDArray[np.float32]
+    rows: Integers
+    numbers: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def at(self, rows: Sequence[int]) -> People:
+        chosen = np.asarray(rows, np.int64)
+        return People(torch.from_numpy(np.array(self.z[self.rows[chosen]])), [self.numbers[row] for row in rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +63,7 @@ class Auditor:
         radius: ε, if different from the recipe's.
         sigma_rs: the noise on representations, if different from that used to train the classifier.
         seed: of the draws, if different from the model's.
+        keeps_proofs: whether exact certificates keep what a second checker needs. [docs/certificates.md]
     """
 
     run: Run
@@ -44,6 +72,7 @@ class Auditor:
     radius: float | None = None
     sigma_rs: float | None = None
     seed: int | None = None
+    keeps_proofs: bool = False
 
     @staticmethod
     def of(run: Run, cell: Cell) -> "Auditor":
@@ -68,21 +97,21 @@ class Auditor:
         """The seed of the draws."""
         return self.cell.seed if self.seed is None else self.seed
 
-    def people(self, group: str, *, every: int | None = None) -> People:
+    def people(self, group: str, *, every: int | None = None) -> Crowd:
         """The people of a group and their latents, encoded now if the run does not have all of them."""
         chosen = self.run.people(group, every=every)
         kept = self.run.load_latents(group) if group in self.run.groups else None
-        row_of = {} if kept is None else {person: row for row, person in enumerate(kept.people.tolist())}
-        if kept is not None and row_of.keys() >= set(chosen.tolist()):
-            z = kept.z[[row_of[person] for person in chosen.tolist()]]
-        else:
-            parts = np.split(chosen, range(256, len(chosen), 256))
-            z = np.concatenate([self.run.encode(self.run.dataset.images(some)) for some in parts])
-        return People(torch.from_numpy(np.array(z)), chosen.tolist())
+        if kept is not None and np.isin(chosen, kept.people).all():
+            order = np.argsort(kept.people)
+            return KeptPeople(kept.z, order[np.searchsorted(kept.people, chosen, sorter=order)], chosen.tolist())
+        parts = np.split(chosen, range(256, len(chosen), 256))
+        z = np.concatenate([self.run.encode(self.run.dataset.images(some)) for some in parts])
+        return People(torch.from_numpy(z), chosen.tolist())
 
-    def certifier(self, method: str, people: People) -> Certifier:
+    def certifier(self, method: str, people: Crowd) -> Certifier:
         """The certifier for a method and people, who share a failure probability if the settings say so."""
-        subject = Subject(self.network, self.similar, self.draws, self._producers(people))
+        proofs = dict[int, Proof]() if self.keeps_proofs else None
+        subject = Subject(self.network, self.similar, self.draws, self._producers(people), proofs)
         return Certifier.of(method, subject, self.settings, sigma_rs=self.noise, people=len(people))
 
     def expected_abstention(self, method: str) -> float:
@@ -91,7 +120,9 @@ class Auditor:
         plan = chosen.plan(self.settings, self.similar.radius, self.noise)
         return chosen.expected_abstention(plan) if isinstance(chosen, SmoothedMethod) else 0.0
 
-    def _producers(self, people: People) -> Producers:
+    def _producers(self, people: Crowd) -> Producers | None:
+        if len(people) > MOST_REMEMBERED:
+            return None
         key = digest(
             [
                 self.run.representation_artefact(self.cell.representation).content,
@@ -99,7 +130,7 @@ class Auditor:
                 asdict(self.settings.shared_by(len(people)).centres(self.similar.radius)),
                 self.draws,
                 array_hash(np.asarray(people.numbers)),
-                array_hash(people.z.numpy()),
+                [latent_hash(z) for some in in_chunks(people) for z in some.z],
             ]
         )
         dim = self.network.representation.widths[-1]
@@ -125,29 +156,33 @@ class Auditor:
     def file(self, certifier: Certifier, path: Path | None = None) -> CertificateFile:
         """The file with the certificates: one per model, method and settings, for all people."""
         of = self.depends_on(certifier)
-        return CertificateFile(path or certificate_path(self.run, self.cell, certifier.method.name, of), of)
+        default = certificate_path(self.run, self.cell, certifier.method.name, of)
+        return CertificateFile(path or default, certifier.terms(of))
 
     def certify(
-        self, method: str, people: People, path: Path | None = None, *, progress: Progress = SILENT
-    ) -> tuple[CertificateFile, list[Certificate]]:
+        self, method: str, people: Crowd, path: Path | None = None, *, progress: Progress = SILENT
+    ) -> tuple[CertificateFile, Sequence[Certificate]]:
         """Certificates of people, and the file that stores them."""
         certifier = self.certifier(method, people)
+        if self.keeps_proofs and isinstance(certifier.method, SmoothedMethod):
+            raise UserError(f"{method} certificates have no proofs to keep.", hint="Leave out --keep-proofs.")
         file = self.file(certifier, path)
         return file, certify_people(certifier, people, file, progress=progress)
 
-    def certificates(self, method: str, group: str) -> list[Certificate]:
+    def certificates(self, method: str, group: str) -> Sequence[Certificate]:
         """The certificates already made for a group."""
         people = self.people(group)
-        found = self.file(self.certifier(method, people)).of_people(people.numbers)
-        if found is None:
+        file = self.file(self.certifier(method, people))
+        if any(person not in file for person in people.numbers):
             raise UserError(
                 f"The run in '{self.run.folder}' does not have all its certificates yet ({self.cell.name}, {method}).",
                 hint=f"Run: {self.run.command}",
             )
-        return found
+        refuse_other_latents(file, people)
+        return KeptCertificates(file, people.numbers)
 
     def attack(
-        self, people: People, *, ways: Sequence[str] = WAYS, samples: int = 200, progress: Progress = SILENT
+        self, people: Crowd, *, ways: Sequence[str] = WAYS, samples: int = 200, progress: Progress = SILENT
     ) -> list[Attack]:
         """Attacks on people."""
 
@@ -157,5 +192,5 @@ class Auditor:
                 self.network, some.z, some.numbers, self.similar, ways=ways, samples=samples, seed=self.draws
             )
 
-        found = map_chunks(work, len(people), chunk=16, what="attacking", unit="people", progress=progress)
+        found = map_chunks(work, len(people), chunk=CHUNK, what="attacking", unit="people", progress=progress)
         return [attack for part in found for attack in part]

@@ -1,19 +1,19 @@
 """The smoothed model at the end points of everybody's similarity set: the paper's own check of its certificates."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lassi.base.artefact import digest
 from lassi.base.errors import UserError
-from lassi.base.files import write_whole
+from lassi.base.identity import digest
 from lassi.base.progress import SILENT, Progress
+from lassi.base.sealed import Damaged, read_sealed, write_sealed
 from lassi.certify.method import People, SmoothedMethod
 from lassi.certify.methods import method_named
 from lassi.certify.people import on_all_cores
 from lassi.run.auditor import Auditor
 
 UP_TO = 3  # directions
+KIND = "end points"  # of document
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def make_end_points(auditor: Auditor, method: str, *, progress: Progress = SILEN
         return
     path = _path(auditor, method)
     if not path.is_file():
-        write_whole(path, json.dumps(asdict(_answers(auditor, method, progress))).encode())
+        write_sealed(path, KIND, asdict(_answers(auditor, method, progress)))
 
 
 def load_end_points(auditor: Auditor, method: str) -> EndPointAnswers | None:
@@ -52,13 +52,20 @@ def load_end_points(auditor: Auditor, method: str) -> EndPointAnswers | None:
     path = _path(auditor, method)
     if not path.is_file():
         raise UserError(f"'{path.name}' has not been made yet.", hint=f"Run: {auditor.run.command}")
-    return EndPointAnswers(**json.loads(path.read_bytes()))
+    remedy = f"Delete it, then run: {auditor.run.command}"
+    content = read_sealed(path, KIND, remedy=remedy)
+    answers, people = EndPointAnswers(content["equal"], content["another"]), len(auditor.people("test"))
+    if len(answers.equal) != people or len(answers.another) != people:
+        raise Damaged(
+            f"'{path}' does not have an answer for everybody.", hint=f"Delete it, then run: {auditor.run.command}"
+        )
+    return answers
 
 
 def _path(auditor: Auditor, method: str) -> Path:
     """The file, named by a hash of the certificates it belongs to."""
     certificates = auditor.certificates(method, "test")
-    of = digest([certificate.line() for certificate in certificates])[:8]
+    of = digest([certificate.line().decode() for certificate in certificates])[:8]
     return auditor.file(auditor.certifier(method, auditor.people("test"))).path.with_suffix(f".{of}.ends")
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FLOW, FLOW_CHECK, LATENTS, DIRECTIONS = "flow", "flow-check", "latents", "directions"
 REPRESENTATIONS, CLASSIFIERS, BASELINES, CERTIFICATES = "representation", "classifier", "baseline", "certificates"
-RECIPE, RESULTS, PAGE = "recipe.json", "results.json", "report.html"
+RECIPE, RESULTS, PAGE, THREADS = "recipe.json", "results.json", "report.html", "threads.json"
 
 
 def flow_stage(run: "Run") -> FlowStage:

@@ -7,7 +7,6 @@ from torch import Tensor
 from lassi.base.artefact import Artefact
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
-from lassi.base.files import write_whole
 from lassi.flow.check import checked, pictures_to_check, samples_to_check
 from lassi.flow.glow import Glow
 from lassi.flow.imported import read_glow
@@ -22,20 +21,18 @@ from lassi.run.run import SCENES, Run
 from lassi.similarity.directions import Directions
 
 
-def keep_recipe(run: Run) -> None:
-    """Write the recipe into the run's folder."""
-    write_whole(run.folder / places.RECIPE, run.recipe.model_dump_json(indent=1).encode())
-
-
 def make_flow(run: Run, compute: Compute) -> Artefact:
     """Train the flow, or import the published weights that the recipe names."""
     if run.recipe.flow.source is not None:
-        return _import_flow(run, Path(run.recipe.flow.source).expanduser())
+        return save_glow(read_source(run), run.folder / places.FLOW, replace=compute.replace)
     return places.flow_stage(run).make(compute)
 
 
-def _import_flow(run: Run, source: Path) -> Artefact:
-    glow, asked = read_glow(source, run.recipe.data.size), run.recipe.glow_settings()
+def read_source(run: Run) -> Glow:
+    """The flow in the file of published weights that the recipe names."""
+    assert run.recipe.flow.source is not None
+    source, asked = Path(run.recipe.flow.source).expanduser(), run.recipe.glow_settings()
+    glow = read_glow(source, run.recipe.data.size)
     found = glow.settings
     if (found.levels, found.flows, found.hidden) != (asked.levels, asked.flows, asked.hidden):
         raise UserError(
@@ -43,7 +40,7 @@ def _import_flow(run: Run, source: Path) -> Artefact:
             f"recipe asks for {asked.levels} × {asked.flows}, {asked.hidden}.",
             hint="Correct the recipe's [flow], or give a different file.",
         )
-    return save_glow(glow, run.folder / places.FLOW)
+    return glow
 
 
 def check_flow(run: Run, compute: Compute) -> Artefact:

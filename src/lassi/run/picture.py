@@ -8,9 +8,11 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from lassi.base.artefact import digest
+from lassi.base.errors import UserError
+from lassi.base.identity import digest
 from lassi.certify.certificate import Certificate
 from lassi.certify.method import People
+from lassi.certify.people import certify_people
 from lassi.data.decode import decode
 from lassi.data.preprocess import to_uint8
 from lassi.data.sheet import contact_sheet
@@ -31,11 +33,15 @@ class PictureAudit:
 def certify_picture(auditor: Auditor, path: Path, method: str) -> PictureAudit:
     """Certify the picture in a file."""
     run = auditor.run
+    if auditor.settings.family == "all":
+        raise UserError(
+            "The settings share alpha among all people, and one more picture was not counted among them.",
+            hint="Add --set family=each.",
+        )
     z = torch.from_numpy(run.encode(decode(path, run.dataset.size)[None]))
     people = People(z, [FROM_ELSEWHERE])
     certifier = auditor.certifier(method, people)
-    certifier.refuse_infeasible()
-    (found,) = certifier(people)
+    (found,) = certify_people(certifier, people)
     found = found.about(auditor.depends_on(certifier) | {"picture": digest(z[0].tolist())})
     return PictureAudit(found, _sheet(auditor, z, f"{path.name}: {found.outcome.label}"))
 

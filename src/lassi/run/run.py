@@ -1,7 +1,6 @@
 """A run: a folder with everything that a recipe made. It loads what exists and reports what is missing."""
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lassi.base.artefact import Artefact
-from lassi.base.errors import UserError
 from lassi.base.memo import Memo
+from lassi.base.progress import SILENT, Progress
 from lassi.base.stage import Kept, Missing, load
 from lassi.base.streams import Stream
 from lassi.certify.along.model import Model
@@ -24,15 +23,18 @@ from lassi.data.dataset import Dataset, Images, Integers
 from lassi.data.factors import ORIENTATION, FactorDataset
 from lassi.data.preprocess import quantise
 from lassi.data.registry import open_dataset
+from lassi.flow.encode import encode_each
 from lassi.flow.glow import Glow
 from lassi.flow.latents import Latents
+from lassi.flow.store import STAGE as FLOW
 from lassi.flow.store import load_glow
 from lassi.recipe.cells import Cell, RepresentationCell
-from lassi.recipe.recipe import FORMAT, Recipe
+from lassi.recipe.recipe import Recipe
 from lassi.recipe.tables import ExperimentTable
 from lassi.representation.network import Representation
 from lassi.representation.train import load_representation, represent
 from lassi.run import folder as places
+from lassi.run.kept_recipe import load_recipe_of
 from lassi.run.pick import pick_cell
 from lassi.similarity.directions import Directions, load_directions
 from lassi.similarity.sets import SimilaritySet
@@ -46,10 +48,11 @@ class Run:
     Args:
         recipe: what it should make.
         folder: where it is kept.
+        progress: shows the verification of large files.
     """
 
-    def __init__(self, recipe: Recipe, folder: Path | str) -> None:
-        self.recipe, self.folder = recipe, Path(folder)
+    def __init__(self, recipe: Recipe, folder: Path | str, *, progress: Progress = SILENT) -> None:
+        self.recipe, self.folder, self._progress = recipe, Path(folder), progress
         self._latents = Memo[Latents](limit=16)
         self._directions = Memo[Directions](limit=64)
         self._artefacts = Memo[Artefact](limit=1024)  # already checked against the recipe
@@ -57,9 +60,9 @@ class Run:
         self.producers = Memo[Producers](limit=32)  # shared by all classifiers on a representation
 
     @classmethod
-    def open(cls, folder: Path | str) -> "Run":
+    def open(cls, folder: Path | str, *, progress: Progress = SILENT) -> "Run":
         """An existing run, with the recipe stored in it."""
-        return cls(load_recipe_of(Path(folder)), folder)
+        return cls(load_recipe_of(Path(folder)), folder, progress=progress)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -144,16 +147,19 @@ class Run:
         folder = self.folder / places.FLOW
         if not folder.is_dir():
             raise Missing(f"'{folder}' has not been imported yet.", hint=f"Run: {self.command}")
-        return Artefact(folder)
+        found, asked = Artefact(folder), self.recipe.glow_settings().as_json()
+        there = found.identity.settings.get("glow")
+        if found.identity.stage != FLOW or not isinstance(there, dict) or not _is_shaped(there, asked):
+            raise Missing(f"'{folder}' does not hold the flow that the recipe names.", hint=f"Run: {self.command}")
+        return found
 
     @cached_property
     def glow(self) -> Glow:
         return load_glow(self.load_flow().folder)
 
-    @torch.no_grad()
     def encode(self, images: Images) -> NDArray[np.float32]:
         """Latents of pictures, uint8 ``(B, 3, H, W)``."""
-        return self.glow.encode(quantise(torch.tensor(images))).numpy()
+        return encode_each(self.glow, quantise(torch.tensor(images))).numpy()
 
     def load_latents(self, group: str) -> Latents:
         """The latents of a group's people."""
@@ -161,7 +167,7 @@ class Run:
         def loaded() -> Latents:
             stage = places.latents_stage(self, group)
             self._load(stage)
-            return stage.load()
+            return stage.load(progress=self._progress)
 
         return self._latents.get(group, loaded)
 
@@ -267,6 +273,11 @@ class Run:
         return f"Run({str(self.folder)!r}, {len(self.cells)} models)"
 
 
+def _is_shaped(there: Mapping[str, object], asked: Mapping[str, object]) -> bool:
+    """Whether an imported flow has the shape that a recipe states; coupling and mixing come from the file."""
+    return all(there.get(name) == asked[name] for name in ("size", "levels", "flows", "hidden"))
+
+
 def open_run(folder: Path | str) -> Run:
     """Open the folder of an existing run."""
     return Run.open(folder)
@@ -276,16 +287,3 @@ def open_data(recipe: Recipe) -> Dataset:
     """The dataset of a recipe."""
     root = recipe.data.root
     return open_dataset(recipe.data.name, Path(root).expanduser() if root else None, size=recipe.data.size)
-
-
-def load_recipe_of(run: Path) -> Recipe:
-    """The recipe that made a run."""
-    path = places.existing_run(run) / places.RECIPE
-    older = UserError(f"'{run}' was not made by this version of lassi.", hint="Run its recipe again in a new folder.")
-    try:
-        content = json.loads(path.read_text())
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise older
-        return Recipe.model_validate_json(json.dumps(content))
-    except (ValueError, UserError):
-        raise older from None

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lassi.base.artefact import Artefact, Draft, Identity
+from lassi.base.artefact import Artefact
 from lassi.base.compute import Compute
+from lassi.base.draft import Draft
 from lassi.base.errors import UserError
+from lassi.base.identity import Identity
 from lassi.base.stage import make
 from lassi.base.streams import Stream
 from lassi.data.dataset import Attribute
@@ -123,14 +125,15 @@ def load_directions(folder: Path) -> Directions:
     if artefact.identity.stage != STAGE:
         raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not directions.", hint="Check the path.")
     settings = artefact.identity.settings
-    return Directions(
-        artefact.tensors()["vectors"],
-        settings["attribute"],
-        settings["kind"],
-        artefact.identity.parents["flow"],
-        None if settings["kind"] == IMPORTED else DirectionFigures(**artefact.figures),
-        artefact.content,
-    )
+    with artefact.understood():
+        return Directions(
+            artefact.tensors()["vectors"],
+            settings["attribute"],
+            settings["kind"],
+            artefact.identity.parents["flow"],
+            None if settings["kind"] == IMPORTED else DirectionFigures(**artefact.figures),
+            artefact.content,
+        )
 
 
 def directions_from(z: ArrayLike, labels: ArrayLike, kind: str = MeanDifference.name, *, seed: int = 0) -> Tensor:

@@ -1,0 +1,100 @@
+"""One writer at a time: a lock that the kernel releases when its holder ends, however it ends."""
+
+import errno
+import json
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lassi.base.errors import UserError
+from lassi.base.files import os_errors_reported
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
+
+
+class Held(UserError):
+    """Another process is writing."""
+
+
+@contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """Hold the lock of a run's folder, or of a file, within the block.
+
+    If another process holds it, an error says which. The lock's file is named after ``path`` (``.lock`` in a folder,
+    ``.NAME.lock`` next to a file) and is removed at the end; if the holder is killed, it stays but is no longer locked.
+    """
+    lock = path / ".lock" if path.is_dir() else path.parent / f".{path.name}.lock"
+    with os_errors_reported(lock):
+        handle = _acquired(lock, path)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            lock.unlink()
+        os.close(handle)
+
+
+def _acquired(lock: Path, path: Path) -> int:
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            _flock(handle, lock, path)
+            if _is_still(lock, handle):
+                os.ftruncate(handle, 0)
+                os.write(handle, _holder())
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)  # its holder removed it in the meantime: try again with a new one
+
+
+def _flock(handle: int, lock: Path, path: Path) -> None:
+    if fcntl is None:
+        raise _no_locks(path)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Held(
+            f"'{path}' is being written by {_described(lock)}.", hint="Wait until that is done, or stop it."
+        ) from None
+    except OSError as error:
+        if error.errno in NO_LOCKS:
+            raise _no_locks(path) from None
+        raise
+
+
+def _no_locks(path: Path) -> UserError:
+    return UserError(
+        f"The file system of '{path}' has no locks, so two processes could write there at once.",
+        hint="Choose a folder on another file system with --out.",
+    )
+
+
+def _is_still(lock: Path, handle: int) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(lock.stat(), os.fstat(handle))
+    return False
+
+
+def _holder() -> bytes:
+    about = {"process": os.getpid(), "machine": socket.gethostname(), "command": shlex.join(["lassi", *sys.argv[1:]])}
+    return json.dumps(about).encode()
+
+
+def _described(lock: Path) -> str:
+    """The holder in words, from what it wrote into the lock's file."""
+    try:
+        about = json.loads(lock.read_bytes()[:4096])
+        return f"process {int(about['process'])} on {str(about['machine'])[:80]} ({str(about['command'])[:200]})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"

@@ -1,0 +1,83 @@
+"""JSON that shows any change: a first key that says what it is, and a last one with a checksum of every byte before it.
+
+    {"lassi": "results", …, "checksum": "9f2c…"}
+
+A document is indented; a record of a ``.jsonl`` file is one line. Each is read by one function, which accepts nothing
+but exactly what was written. Checksums detect accidents, not forgers. [docs/reliability.md]
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lassi.base.errors import UserError
+from lassi.base.files import read_ours, write_whole
+
+MOST_BYTES = 256 * 2**20  # of a document; anything larger was not written by us
+DOCUMENT_END, LINE_END = '\n "checksum": "{}"\n}}\n', ' "checksum": "{}"}}\n'
+_END = re.compile(rb'(?:\n "checksum": "([0-9a-f]{64})"\n\}|(?<!\n) "checksum": "([0-9a-f]{64})"\})\n\Z')
+
+
+class Damaged(UserError):
+    """A file of ours is not as it was written."""
+
+
+def marker(kind: str) -> bytes:
+    """The bytes near the start of a file by which it is recognised as ours."""
+    return f'"lassi": "{kind}"'.encode()
+
+
+def seal(kind: str, content: Mapping[str, Any]) -> bytes:
+    """A document, indented.
+
+    >>> seal("example", {"a": 1}).decode().splitlines()[:3]
+    ['{', ' "lassi": "example",', ' "a": 1,']
+    """
+    body = json.dumps({"lassi": kind, **content}, indent=1, allow_nan=False).removesuffix("\n}") + ","
+    return _closed(body, DOCUMENT_END)
+
+
+def seal_line(kind: str, content: Mapping[str, Any]) -> bytes:
+    """A record in one line, including the line's end."""
+    body = json.dumps({"lassi": kind, **content}, allow_nan=False).removesuffix("}") + ","
+    return _closed(body, LINE_END)
+
+
+def _closed(body: str, end: str) -> bytes:
+    return (body + end.format(hashlib.sha256(body.encode()).hexdigest())).encode()
+
+
+def unseal(kind: str, raw: bytes, *, called: str, remedy: str) -> dict[str, Any]:
+    """The content of a document or record; anything that differs in a single byte from what was written is refused.
+
+    Args:
+        called: what a message calls it, such as ``"'runs/demo/results.json'"``.
+        remedy: the next step.
+    """
+    found = _END.search(raw[-100:])
+    if not found:
+        raise Damaged(f"{called} is damaged or truncated: it does not end with its checksum.", hint=remedy)
+    body = raw[: len(raw) - len(found[0])]
+    if hashlib.sha256(body).hexdigest().encode() != (found[1] or found[2]):
+        raise Damaged(f"{called} was changed after it was written: its checksum does not match.", hint=remedy)
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise Damaged(f"{called} is not valid JSON.", hint=remedy) from None
+    if not isinstance(content, dict) or content.pop("lassi", None) != kind:
+        raise Damaged(f"{called} does not hold {kind}.", hint=remedy)
+    del content["checksum"]
+    return content
+
+
+def write_sealed(path: Path, kind: str, content: Mapping[str, Any]) -> None:
+    """Write a document atomically; a file that is not a document of this kind is never overwritten."""
+    write_whole(path, seal(kind, content), marker=marker(kind))
+
+
+def read_sealed(path: Path, kind: str, *, remedy: str) -> dict[str, Any]:
+    """Read a document."""
+    return unseal(kind, read_ours(path, most=MOST_BYTES), called=f"'{path}'", remedy=remedy)

@@ -1,0 +1,279 @@
+"""What an adversary found: nothing of the user's is lost, nothing that was changed is believed."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from lassi.base.compute import Compute
+from lassi.pipeline.stages import run_recipe
+from lassi.run.run import Run
+from sealing import forge, forge_line
+
+NANO = Path(__file__).parents[1] / "nano.toml"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("nano") / "run"
+    run_recipe(str(NANO), folder, compute=Compute(threads=1))
+    return folder
+
+
+@pytest.fixture
+def copied(finished: Path, tmp_path: Path) -> Path:
+    shutil.copytree(finished, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def run_command(folder: Path) -> list[str]:
+    return ["run", str(NANO), "--out", str(folder), "--threads", "1"]
+
+
+# --- data loss ------------------------------------------------------------------------------------------------------
+
+
+def test_certify_never_touches_a_file_of_somebody_else(lassi, copied: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("years of work\nand its last line")
+    code, _, err = lassi("certify", str(copied), "--out", "notes.txt")
+    assert (code, "is not a file of certificates" in err) == (1, True)
+    assert (tmp_path / "notes.txt").read_text() == "years of work\nand its last line"
+
+
+def test_import_never_deletes_a_folder(lassi, copied: Path, tmp_path: Path) -> None:
+    torch.save({"proj.weight": torch.ones(2, 4), "proj.bias": torch.zeros(2)}, tmp_path / "c.pth")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/meta.json").write_text("{}")
+    (tmp_path / "mine/thesis.txt").write_text("years of work")
+    before = content(copied / "flow")
+    for out in ("mine", str(copied / "flow")):
+        code, _, err = lassi("import", "classifier", "c.pth", "--out", out)
+        assert (code, "which would be lost. " in err.replace("\n", " ")) == (1, True), err
+    assert (tmp_path / "mine/thesis.txt").read_text() == "years of work"
+    assert content(copied / "flow") == before
+    assert lassi("import", "classifier", "c.pth", "--out", "new")[0] == 0
+    torch.save({"proj.weight": torch.ones(2, 5), "proj.bias": torch.zeros(2)}, tmp_path / "other.pth")
+    code, _, err = lassi("import", "classifier", "other.pth", "--out", "new")
+    assert (code, "holds a classifier made from something else (settings.dim is 4, not 5" in err) == (1, True)
+
+
+def test_other_settings_do_not_replace_what_took_hours(lassi, copied: Path) -> None:
+    before = content(copied)
+    for change, lost in (
+        ("flow.train.steps=21", "flow, representation, classifier, results.json, report.html"),
+        ("representation.epochs=1", "representation, classifier, results.json, report.html"),
+        ("certify.n=1100", "results.json, report.html"),
+    ):
+        code, _, err = lassi(*run_command(copied), "--set", change)
+        assert code == 1
+        assert change.split("=")[0] in err
+        assert f"this would replace {lost}." in err
+        assert "or add --replace" in err
+        assert content(copied) == before
+    code, _, err = lassi("run", "shapes-quick", "--out", str(copied))
+    assert (code, "holds a run of a different recipe" in err) == (1, True)
+    assert content(copied) == before
+    assert lassi(*run_command(copied), "--set", "certify.n=1100", "--replace")[0] == 0
+    assert content(copied / "flow") == {name[5:]: raw for name, raw in before.items() if name.startswith("flow/")}
+
+
+def test_a_recipe_that_was_edited_by_hand_is_refused(lassi, copied: Path) -> None:
+    before = content(copied / "flow")
+    path = copied / "recipe.json"
+    path.write_text(path.read_text().replace('"steps": 20', '"steps": 21'))
+    for command in (["certify", str(copied)], ["report", str(copied)], ["run", str(path), "--out", str(copied)]):
+        code, _, err = lassi(*command)
+        assert (code, "recipe.json" in err and "was changed after it was written" in err) == (1, True)
+    assert content(copied / "flow") == before
+
+
+def test_a_picture_is_never_overwritten_by_its_sheet(lassi, copied: Path, tmp_path: Path) -> None:
+    image = Run.open(copied).dataset.images([5])[0].transpose(1, 2, 0)
+    Image.fromarray(image).save(tmp_path / "a.png")
+    before = (tmp_path / "a.png").read_bytes()
+    code, _, err = lassi("certify", str(copied), "--image", "a.png", "--out", "a.png")
+    assert (code, "is the picture itself, which would be lost" in err) == (1, True)
+    (tmp_path / "similar.png").write_bytes(before)
+    code, _, err = lassi("show", str(copied), "--count", "1")
+    assert (code, "'similar.png' exists and was not written by lassi" in err.replace(str(tmp_path) + "/", "")) == (
+        1,
+        True,
+    )
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "similar.png").read_bytes() == before
+    (tmp_path / "similar.png").unlink()
+    for _ in range(2):
+        assert lassi("show", str(copied), "--count", "1")[0] == 0, "our own sheets are replaced"
+    assert "wrote a-similar.png" in lassi("certify", str(copied), "--image", "a.png")[1]
+    (tmp_path / "page.html").write_text("<p>mine</p>")
+    code, _, err = lassi("report", str(copied), "--out", "page.html")
+    assert (code, "was not written by lassi" in err) == (1, True)
+
+
+# --- silently wrong -------------------------------------------------------------------------------------------------
+
+
+def flip(path: Path, place: int = -1) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[place] ^= 1
+    path.write_bytes(raw)
+
+
+def test_damaged_latents_are_never_used(lassi, copied: Path) -> None:
+    for place in (-1, -1000, -5000):
+        flip(copied / "latents/test/z.npy", place)
+        for command in (
+            ["certify", str(copied)],
+            ["attack", str(copied)],
+            run_command(copied),
+            ["report", str(copied)],
+        ):
+            code, _, err = lassi(*command)
+            assert (code, "the checksum of 'z.npy' does not match" in err) == (1, True), command
+        flip(copied / "latents/test/z.npy", place)
+
+
+def test_other_latents_are_not_what_the_certificates_are_about(lassi, copied: Path) -> None:
+    """Even if somebody computes the checksums again: rows reversed and tripled."""
+    folder = copied / "latents/test"
+    z = np.load(folder / "z.npy")
+    np.save(folder / "z.npy", np.ascontiguousarray(3 * z[::-1]))
+    from lassi.base.files import sha256
+
+    forge(folder / "meta.json", lambda meta: meta["files"]["z.npy"].update(sha256=sha256(folder / "z.npy")))
+    for command in (["certify", str(copied)], ["report", str(copied)], run_command(copied)):
+        code, _, err = lassi(*command)
+        assert (code, "for a different latent" in err) == (1, True), err
+
+
+def test_results_that_do_not_match_their_certificates_are_refused(lassi, copied: Path) -> None:
+    def praise(results: dict[str, Any]) -> None:
+        found = results["cells"][0]["certificates"]["exact-joint"]
+        found["outcomes"] = dict.fromkeys(found["outcomes"], 0) | {"certified": found["people"]}
+
+    forge(copied / "results.json", praise)
+    code, _, err = lassi("report", str(copied))
+    assert (code, "do not match the certificates" in err) == (1, True)
+    code, _, err = lassi("recheck", str(copied))
+    assert (code, "do not match the certificates" in err) == (1, True)
+
+
+def test_results_about_other_certificates_are_refused(lassi, copied: Path) -> None:
+    file = next((copied / "certificates").glob("lassi*exact-joint*.jsonl"))
+    forge_line(file, lambda c: c.update(outcome="undecided", counterexample=None))
+    code, _, err = lassi("report", str(copied))
+    assert (code, "are about other models or settings" in err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "part", ["meta.json", ".ends", ".times", "results.json", "report.html", "recipe.json", ".jsonl"]
+)
+def test_recheck_names_what_was_changed(lassi, copied: Path, part: str) -> None:
+    path = sorted(path for path in copied.rglob("*") if path.name.endswith(part))[0]
+    flip(path, path.stat().st_size // 2)
+    code, out, err = lassi("recheck", str(copied), "--sample", "0")
+    named = path.parent if part == "meta.json" else path
+    assert (code, str(named) in out + err) == (1, True), err
+
+
+def test_a_finished_run_stands_up_to_a_recheck(lassi, finished: Path, tmp_path: Path) -> None:
+    code, out, err = lassi("recheck", str(finished), "--all", "--json")
+    found = json.loads(out)
+    assert (code, found["problems"]) == (0, []), err
+    assert {check["method"] for check in found["certificates"]} >= {"exact-joint", "smoothed-joint"}
+    exact = [check for check in found["certificates"] if check["method"] == "exact-joint"]
+    assert all(sum(check["verdicts"].values()) == check["people"] for check in exact)
+    assert all(check["verdicts"].keys() <= {"confirmed", "nothing"} for check in exact)
+    assert sum(check["verdicts"]["confirmed"] for check in exact) >= 20
+    (file,) = (finished / "certificates").glob("lassi*exact-joint*.jsonl")
+    shutil.copy(file, tmp_path / "c.jsonl")
+    assert "is not in the folder of a run" in lassi("recheck", "c.jsonl")[2]
+    assert lassi("recheck", "c.jsonl", "--run", str(finished))[0] == 0
+
+
+def test_recheck_works_without_the_dataset(lassi, copied: Path) -> None:
+    forge(copied / "recipe.json", lambda recipe: recipe["data"].update(name="celeba", root="/nowhere"))
+    code, out, err = lassi("recheck", str(copied))
+    assert code == 0, err
+    assert "exact-joint" in out
+
+
+def test_a_forged_exact_certificate_is_contradicted(lassi, copied: Path) -> None:
+    (file,) = (copied / "certificates").glob("naive*exact-joint*.jsonl")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    refuted = next(n for n, line in enumerate(lines) if line["outcome"] == "counterexample")
+
+    def praise(line: dict[str, Any]) -> None:
+        line.update(outcome="certified", counterexample=None, flip=None)
+        line["figures"]["margin"] = 1.0
+
+    forge_line(file, praise, refuted)
+    code, _, err = lassi("recheck", str(file))
+    assert code == 1
+    assert f"the certificate of person {lines[refuted]['person']} is contradicted: A similar person, at t = (" in err
+
+
+def test_one_bad_run_does_not_hide_the_others(lassi, copied: Path, finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished, tmp_path / "good")
+    for name, damage in (("results.json", "{"), ("recipe.json", "no"), ("results.json", '{"lassi": "results"}')):
+        (copied / name).write_text(damage)
+        code, out, _ = lassi("runs", "--root", ".")
+        assert (code, "lassi: accuracy" in out) == (0, True)
+        assert "run " in out
+
+
+def test_the_people_who_are_judged_are_not_learned_from(lassi, tmp_path: Path) -> None:
+    for split, roles in (("test", "learned from and judged"), ("valid", "learned from and chosen on")):
+        code, _, err = lassi("run", str(NANO), "--set", f"data.learn_from={split}", "--out", "here")
+        assert code == 1
+        assert f"people would be both {roles}, such as" in err
+    assert not (tmp_path / "here").exists()
+
+
+def test_the_number_of_threads_is_chosen_once(lassi, copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lassi.base.train.fastest_threads", lambda _: 2)
+    assert json.loads((copied / "threads.json").read_text())["threads"]["training the flow"] == 1
+    shutil.rmtree(copied / "flow")
+    code, _, err = lassi("run", str(NANO), "--out", str(copied), "--until", "flow")
+    assert code == 0, err
+    assert json.loads((copied / "flow/meta.json").read_text())["figures"]["threads"] == 1
+
+
+# --- resources and messages -----------------------------------------------------------------------------------------
+
+
+def test_terminal_escapes_in_names_stay_names(lassi, copied: Path) -> None:
+    name = "\x1b[2J\x1b]0;owned\x07.png"
+    code, out, err = lassi("certify", str(copied), "--image", name)
+    assert code == 1
+    assert "\x1b" not in out + err
+    assert "\\x1b[2J" in err
+    code, out, err = lassi("report", str(copied), "--out", f"{name}.html")
+    assert (code, "\x1b" in out + err) == (0, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_program_that_is_asked_to_end_says_how_to_go_on(tmp_path: Path, number: int, code: int, until) -> None:
+    command = [sys.executable, "-m", "lassi.cli.main", *run_command(tmp_path / "run"), "--set", "flow.train.steps=9000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: (tmp_path / "run/flow.unfinished/0").exists())
+    time.sleep(0.5)
+    os.kill(process.pid, number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "To resume, run the same command again: lassi run" in err
+    assert not (tmp_path / "run/.lock").exists()
