@@ -7,12 +7,14 @@ READY  := $(VENV)/.ready
 WORKERS ?= 2
 LOWEST := .venv-lowest
 
-.PHONY: help demo test test-lowest format results clean chromium
+.PHONY: help demo test test-crash test-fuzz test-lowest format results clean chromium
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         from nothing to a page that shows who is provably treated alike"
 	@echo "make test         every check: style, types, direction of imports, documentation, tests"
+	@echo "make test-crash   interrupt runs at every change of a file, fill disks, flip bytes"
+	@echo "make test-fuzz    read some 40,000 damaged and hostile files"
 	@echo "make test-lowest  the tests, with the lowest versions of the packages that pyproject.toml allows"
 	@echo "make format       rewrite the code in the house style"
 	@echo "make results      build the pages of measured results, the glossary and the schemas"
@@ -41,6 +43,13 @@ test: $(READY) chromium
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n $(WORKERS)
+
+# `make test` tries a sample of these two.
+test-crash: $(READY)
+	LASSI_CRASH=whole $(BIN)/pytest -n $(WORKERS) tests/crash
+
+test-fuzz: $(READY)
+	LASSI_FUZZ=whole $(BIN)/pytest -n $(WORKERS) tests/fuzz
 
 # An environment of its own, for the lowest versions that pyproject.toml allows.
 $(LOWEST)/.ready: pyproject.toml constraints.txt tests/lowest.py

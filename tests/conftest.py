@@ -84,6 +84,17 @@ def tiny_run(tiny_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> "Ru
     return run_recipe(str(tiny_recipe), folder, compute=Compute(threads=1))
 
 
+@pytest.fixture(scope="session")
+def nano_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run, as small as possible, made once a worker; copy it before changing anything."""
+    from lassi.base.compute import Compute
+    from lassi.pipeline.stages import run_recipe
+
+    folder = tmp_path_factory.mktemp("nano") / "run"
+    run_recipe(str(REPOSITORY / "tests/nano.toml"), folder, compute=Compute(threads=1))
+    return folder
+
+
 @pytest.fixture
 def lassi(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
     """Run a command in the test's own folder; returns exit code, output and errors."""

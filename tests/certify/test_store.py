@@ -153,6 +153,34 @@ def test_times_that_were_changed_are_refused(path: Path) -> None:
         _ = opened(path).seconds_per_person
 
 
+@pytest.mark.parametrize("lost", [1, 30])
+def test_times_that_a_killed_writer_left_unfinished_are_forgotten(path: Path, lost: int) -> None:
+    times = path.with_suffix(".times")
+    times.write_bytes(times.read_bytes()[:-lost])
+    forget_last(path)
+    certify(path)
+    assert opened(path).seconds_per_person is not None
+    assert times.read_bytes().count(b"\n") == 1
+
+
+def forget_last(path: Path) -> None:
+    """Remove the last certificate, so that there is something to write."""
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def test_a_complete_file_can_be_read_while_another_process_writes(path: Path) -> None:
+    with only_writer(path):
+        assert len(certify(path)) == 10
+        assert list(path.parent.glob(".*.lock")), "the lock of a living process stays"
+
+
+def test_the_lock_of_a_dead_process_is_removed(path: Path) -> None:
+    lock = path.parent / f".{path.name}.lock"
+    lock.touch()
+    certify(path)
+    assert not lock.exists()
+
+
 def _hold(path: Path, held: Any, done: Any) -> None:
     with only_writer(path):
         held.set()
@@ -160,6 +188,7 @@ def _hold(path: Path, held: Any, done: Any) -> None:
 
 
 def test_a_second_writer_is_told_who_writes_and_stops(path: Path) -> None:
+    forget_last(path)
     context = multiprocessing.get_context("fork")
     held, done = context.Event(), context.Event()
     holder = context.Process(target=_hold, args=(path, held, done))
@@ -183,6 +212,7 @@ def test_a_file_system_without_locks_is_reported(path: Path, monkeypatch: pytest
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
+    forget_last(path)
     with pytest.raises(UserError, match="has no locks, so two processes could write there at once"):
         certify(path)
 

@@ -15,24 +15,15 @@ import pytest
 import torch
 from PIL import Image
 
-from lassi.base.compute import Compute
-from lassi.pipeline.stages import run_recipe
 from lassi.run.run import Run
 from sealing import forge, forge_line
 
 NANO = Path(__file__).parents[1] / "nano.toml"
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("nano") / "run"
-    run_recipe(str(NANO), folder, compute=Compute(threads=1))
-    return folder
-
-
 @pytest.fixture
-def copied(finished: Path, tmp_path: Path) -> Path:
-    shutil.copytree(finished, tmp_path / "run")
+def copied(nano_run: Path, tmp_path: Path) -> Path:
+    shutil.copytree(nano_run, tmp_path / "run")
     return tmp_path / "run"
 
 
@@ -189,8 +180,8 @@ def test_recheck_names_what_was_changed(lassi, copied: Path, part: str) -> None:
     assert (code, str(named) in out + err) == (1, True), err
 
 
-def test_a_finished_run_stands_up_to_a_recheck(lassi, finished: Path, tmp_path: Path) -> None:
-    code, out, err = lassi("recheck", str(finished), "--all", "--json")
+def test_a_finished_run_stands_up_to_a_recheck(lassi, nano_run: Path, tmp_path: Path) -> None:
+    code, out, err = lassi("recheck", str(nano_run), "--all", "--json")
     found = json.loads(out)
     assert (code, found["problems"]) == (0, []), err
     assert {check["method"] for check in found["certificates"]} >= {"exact-joint", "smoothed-joint"}
@@ -198,10 +189,10 @@ def test_a_finished_run_stands_up_to_a_recheck(lassi, finished: Path, tmp_path: 
     assert all(sum(check["verdicts"].values()) == check["people"] for check in exact)
     assert all(check["verdicts"].keys() <= {"confirmed", "nothing"} for check in exact)
     assert sum(check["verdicts"]["confirmed"] for check in exact) >= 20
-    (file,) = (finished / "certificates").glob("lassi*exact-joint*.jsonl")
+    (file,) = (nano_run / "certificates").glob("lassi*exact-joint*.jsonl")
     shutil.copy(file, tmp_path / "c.jsonl")
     assert "is not in the folder of a run" in lassi("recheck", "c.jsonl")[2]
-    assert lassi("recheck", "c.jsonl", "--run", str(finished))[0] == 0
+    assert lassi("recheck", "c.jsonl", "--run", str(nano_run))[0] == 0
 
 
 def test_recheck_works_without_the_dataset(lassi, copied: Path) -> None:
@@ -226,8 +217,8 @@ def test_a_forged_exact_certificate_is_contradicted(lassi, copied: Path) -> None
     assert f"the certificate of person {lines[refuted]['person']} is contradicted: A similar person, at t = (" in err
 
 
-def test_one_bad_run_does_not_hide_the_others(lassi, copied: Path, finished: Path, tmp_path: Path) -> None:
-    shutil.copytree(finished, tmp_path / "good")
+def test_one_bad_run_does_not_hide_the_others(lassi, copied: Path, nano_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(nano_run, tmp_path / "good")
     for name, damage in (("results.json", "{"), ("recipe.json", "no"), ("results.json", '{"lassi": "results"}')):
         (copied / name).write_text(damage)
         code, out, _ = lassi("runs", "--root", ".")

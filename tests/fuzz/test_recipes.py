@@ -1,10 +1,6 @@
-"""Recipes that somebody mistyped, or made to do harm: each is read and sensible, or refused in one line, at once.
-
-``LASSI_FUZZ=whole`` tries many more of them, different ones every time.
-"""
+"""Recipes that somebody mistyped, or made to do harm: each is read and sensible, or refused in one line, at once."""
 
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -13,20 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzz.budget import examples
 from lassi.base.errors import UserError
 from lassi.recipe.recipe import Recipe, load_recipe, shipped_recipes
 from recipe_keys import keys, unfit
 
 SECONDS = 2.0
 LONGEST = 1200  # characters of a message
-
-
-def examples(sampled: int, whole: int) -> settings:
-    is_whole = os.environ.get("LASSI_FUZZ") == "whole"
-    return settings(max_examples=whole if is_whole else sampled, deadline=None, derandomize=not is_whole)
 
 
 def text_of(name: str) -> str:

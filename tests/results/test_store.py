@@ -33,7 +33,7 @@ def test_results_of_another_format_are_refused_in_one_sentence(tiny_run: Run, tm
     path = tmp_path / "results.json"
     shutil.copy(tiny_run.folder / "results.json", path)
     forge(path, lambda content: content.pop("cells"))
-    with pytest.raises(UserError, match=r"does not hold results from this version of lassi \('cells'\)"):
+    with pytest.raises(UserError, match=r"was not written by this version of lassi \(see 'cells'\)"):
         from_json(path.read_bytes(), called="r")
     forge(path, lambda content: content.update(format=1))
     with pytest.raises(UserError, match=r"has format 1, but this version of lassi reads format 3"):

@@ -175,8 +175,8 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         meta = read_sealed(folder / META, KIND, remedy="")
     except Damaged as damage:
         raise _damaged(folder, damage.sentence.removesuffix(".")) from None
-    types = {name: kind for name, kind in META_TYPES.items() if not isinstance(meta.get(name), kind)}
-    if types or not all(map(_is_file_entry, meta["files"].items())):
+    is_typed = all(name in meta and isinstance(meta[name], kind) for name, kind in META_TYPES.items())
+    if not is_typed or not all(map(_is_file_entry, meta["files"].items())):
         raise _damaged(folder, f"'{META}' is incomplete")
     return meta
 

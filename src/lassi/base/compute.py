@@ -1,13 +1,25 @@
 """What to compute with, and where to report progress."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 from lassi.base.progress import SILENT, Prefixed, Progress
-from lassi.base.sealed import read_sealed, write_sealed
+from lassi.base.ranges import Whole
+from lassi.base.sealed import read_sealed, typed, write_sealed
 
 KIND = "threads"  # of document
+
+
+MOST_THREADS = 1024
+
+
+@dataclass(frozen=True)
+class Threads:
+    """The number of threads for each kind of training."""
+
+    threads: dict[str, Annotated[int, Whole(1, MOST_THREADS)]]
 
 
 @dataclass(frozen=True)
@@ -25,14 +37,15 @@ class ThreadChoices:
         known = self._recorded()
         if work not in known:
             known[work] = choose()
-            write_sealed(self.path, KIND, {"threads": known})
+            write_sealed(self.path, KIND, asdict(Threads(known)))
         return known[work]
 
     def _recorded(self) -> dict[str, int]:
         if not self.path.is_file():
             return {}
         remedy = "Delete it; the number of threads is then chosen again."
-        return dict(read_sealed(self.path, KIND, remedy=remedy)["threads"])
+        content = read_sealed(self.path, KIND, remedy=remedy)
+        return typed(Threads, content, called=f"'{self.path}'", remedy=remedy).threads
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def whole_folder(folder: Path, *, keeps: Callable[[Path], bool]) -> Iterator[Pat
     try:
         with os_errors_reported(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
-            _sweep(folder)
+            sweep_dead(folder)
             part.mkdir()
         yield part
         with os_errors_reported(folder):
@@ -65,7 +65,7 @@ def write_whole(path: Path, content: bytes, *, marker: bytes) -> None:
     try:
         with os_errors_reported(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            _sweep(path)
+            sweep_dead(path)
             with HashedFile(part) as file:
                 file.write(content)
             part.replace(path)
@@ -190,7 +190,15 @@ def _whole_name(part_name: str) -> str:
     return before.removeprefix(".") if own else part_name
 
 
-def _sweep(path: Path) -> None:
+def remove_whole(folder: Path) -> None:
+    """Delete a folder so that it is complete or absent at any moment; :func:`sweep_dead` deletes what a kill leaves."""
+    part = folder.parent / _part_name(folder)
+    with os_errors_reported(folder):
+        folder.rename(part)
+    shutil.rmtree(part, ignore_errors=True)
+
+
+def sweep_dead(path: Path) -> None:
     """Delete what dead writers of ``path`` on this machine have left behind."""
     prefix = f".{path.name}.{socket.gethostname()}."
     for part in path.parent.glob(f"{glob.escape(prefix)}*.part"):

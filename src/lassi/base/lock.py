@@ -32,7 +32,7 @@ def only_writer(path: Path) -> Iterator[None]:
     If another process holds it, an error says which. The lock's file is named after ``path`` (``.lock`` in a folder,
     ``.NAME.lock`` next to a file) and is removed at the end; if the holder is killed, it stays but is no longer locked.
     """
-    lock = path / ".lock" if path.is_dir() else path.parent / f".{path.name}.lock"
+    lock = _lock_of(path)
     with os_errors_reported(lock):
         handle = _acquired(lock, path)
     try:
@@ -41,6 +41,17 @@ def only_writer(path: Path) -> Iterator[None]:
         with suppress(OSError):
             lock.unlink()
         os.close(handle)
+
+
+def remove_dead_lock(path: Path) -> None:
+    """Remove the lock's file that a killed process left; one that is held stays."""
+    if _lock_of(path).exists():
+        with suppress(UserError), only_writer(path):
+            pass
+
+
+def _lock_of(path: Path) -> Path:
+    return path / ".lock" if path.is_dir() else path.parent / f".{path.name}.lock"
 
 
 def _acquired(lock: Path, path: Path) -> int:

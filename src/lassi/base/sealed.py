@@ -10,15 +10,22 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from lassi.base.errors import UserError
 from lassi.base.files import read_ours, write_whole
+from lassi.base.outside import shown
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 MOST_BYTES = 256 * 2**20  # of a document; anything larger was not written by us
 DOCUMENT_END, LINE_END = '\n "checksum": "{}"\n}}\n', ' "checksum": "{}"}}\n'
 _END = re.compile(rb'(?:\n "checksum": "([0-9a-f]{64})"\n\}|(?<!\n) "checksum": "([0-9a-f]{64})"\})\n\Z')
+
+Record = TypeVar("Record")
 
 
 class Damaged(UserError):
@@ -64,13 +71,38 @@ def unseal(kind: str, raw: bytes, *, called: str, remedy: str) -> dict[str, Any]
     if hashlib.sha256(body).hexdigest().encode() != (found[1] or found[2]):
         raise Damaged(f"{called} was changed after it was written: its checksum does not match.", hint=remedy)
     try:
-        content = json.loads(raw)
+        content = json.loads(raw, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise Damaged(f"{called} is not valid JSON.", hint=remedy) from None
     if not isinstance(content, dict) or content.pop("lassi", None) != kind:
         raise Damaged(f"{called} does not hold {kind}.", hint=remedy)
     del content["checksum"]
     return content
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")  # Python would read NaN and infinities, which we never write
+
+
+def typed(record: type[Record], content: Mapping[str, Any], *, called: str, remedy: str) -> Record:
+    """The content of a document or record as a dataclass; content of any other shape is refused."""
+    from pydantic import ValidationError
+
+    try:
+        found: Record = _adapter(cast(Any, record)).validate_python(content)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise Damaged(
+            f"{called} was not written by this version of lassi (see '{shown(where)}').", hint=remedy
+        ) from None
+    return found
+
+
+@cache
+def _adapter(record: Any) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(record)
 
 
 def write_sealed(path: Path, kind: str, content: Mapping[str, Any]) -> None:

@@ -113,14 +113,11 @@ def certify_people(
     if file is None:
         done = _certified(certifier, people, range(len(people)), progress)
         return [certificate for certificates, _ in done for certificate in certificates]
-    with file.writing():
+    proofs = certifier.subject.proofs
+    kept = None if proofs is None else ProofFile(file.path)
+    with file.writing() if _missing(people, file, kept) else file.only_reading():  # a complete one may be read-only
         refuse_other_latents(file, people)
-        proofs = certifier.subject.proofs
-        kept = None if proofs is None else ProofFile(file.path)
-        missing = [row for row, person in enumerate(people.numbers) if person not in file]
-        if kept is not None:
-            missing = [row for row, person in enumerate(people.numbers) if person not in file or person not in kept]
-        for certificates, seconds in _certified(certifier, people, missing, progress):
+        for certificates, seconds in _certified(certifier, people, _missing(people, file, kept), progress):
             new = [certificate for certificate in certificates if certificate.person not in file]
             if new:
                 file.append(new, seconds)
@@ -128,6 +125,12 @@ def certify_people(
                 numbers = [certificate.person for certificate in certificates]
                 kept.append({number: proofs.pop(number, Proof()) for number in numbers})
     return KeptCertificates(file, people.numbers)
+
+
+def _missing(people: Crowd, file: CertificateFile, proofs: ProofFile | None) -> list[int]:
+    """The rows of the people who lack a certificate, or a proof where these are kept."""
+    numbers = enumerate(people.numbers)
+    return [row for row, person in numbers if person not in file or (proofs is not None and person not in proofs)]
 
 
 def _certified(

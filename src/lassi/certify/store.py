@@ -3,19 +3,28 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import overload
 
 from lassi.base.errors import UserError
 from lassi.base.files import os_errors_reported
-from lassi.base.lock import only_writer
-from lassi.base.sealed import Damaged, seal_line, unseal
+from lassi.base.lock import only_writer, remove_dead_lock
+from lassi.base.sealed import Damaged, seal_line, typed, unseal
 from lassi.certify.certificate import KIND, REMEDY, Certificate
 from lassi.certify.terms import Terms
 
 BEGINNING = seal_line(KIND, {})[: len('{"lassi": "certificate"')]  # of every line
 TIMES = "times"  # the kind of a line of times
 MOST_BYTES = 2**20  # in a line
+
+
+@dataclass(frozen=True)
+class Took:
+    """How long some certificates took altogether, in seconds."""
+
+    people: int
+    seconds: float
 
 
 class CertificateFile:
@@ -67,7 +76,16 @@ class CertificateFile:
                 self._read()  # another process may have written in the meantime
                 with os_errors_reported(self.path):
                     os.truncate(self.path, self._end)
+            if self._times.exists():
+                with os_errors_reported(self._times):
+                    os.truncate(self._times, sum(map(len, self._complete_times())))
             yield
+
+    @contextmanager
+    def only_reading(self) -> Iterator[None]:
+        """Within the block nothing is appended; the lock of a killed writer is removed."""
+        remove_dead_lock(self.path)
+        yield
 
     def append(self, certificates: Sequence[Certificate], seconds: float) -> None:
         """Append certificates that took this many seconds altogether."""
@@ -76,7 +94,7 @@ class CertificateFile:
             with self.path.open("ab") as file:
                 file.write(b"".join(lines))
             with self._times.open("ab") as times:
-                times.write(seal_line(TIMES, {"people": len(lines), "seconds": round(seconds, 6)}))
+                times.write(seal_line(TIMES, asdict(Took(len(lines), round(seconds, 6)))))
         for certificate, line in zip(certificates, lines, strict=True):
             self._places[certificate.person] = (self._end, len(line))
             self._end += len(line)
@@ -114,11 +132,18 @@ class CertificateFile:
         """The average time per certificate on one core; None if unknown."""
         if not self._times.is_file():
             return None
-        remedy = "Delete it; only the times are lost."
-        whole = [line for line in self._times.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
-        found = [unseal(TIMES, line, called=f"'{self._times}'", remedy=remedy) for line in whole]
-        people = sum(int(part["people"]) for part in found)
-        return sum(float(part["seconds"]) for part in found) / people if people else None
+        called, remedy = f"'{self._times}'", "Delete it; only the times are lost."
+        found = [
+            typed(Took, unseal(TIMES, line, called=called, remedy=remedy), called=called, remedy=remedy)
+            for line in self._complete_times()
+        ]
+        people = sum(part.people for part in found)
+        return sum(part.seconds for part in found) / people if people else None
+
+    def _complete_times(self) -> list[bytes]:
+        """The lines of times, without one that a killed process left unfinished."""
+        lines = self._times.read_bytes().splitlines(keepends=True)
+        return lines if not lines or lines[-1].endswith(b"\n") else lines[:-1]
 
 
 class KeptCertificates(Sequence[Certificate]):

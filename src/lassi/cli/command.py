@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from lassi.base.compute import MOST_THREADS
 from lassi.base.errors import UserError
 from lassi.base.interrupts import Terminated, ending_as_interrupt
 from lassi.base.outside import shown
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 4000  # characters in a line
 WIDTH_IN_FILES = 140  # columns of a table that is not printed to a terminal
+LACK_OF_MEMORY = ("can't allocate memory", "could not create a primitive", "std::bad_alloc")  # PyTorch, oneDNN, C++
 DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
 
-MOST_THREADS, MOST_PIXELS = 1024, 1024
+MOST_PIXELS = 1024
 MOST_PICTURES = 10_000  # in memory at once
 
 
@@ -170,7 +172,7 @@ def _reported(error: BaseException) -> int:
         what = "Terminated." if isinstance(error, Terminated) else "Interrupted."
         warn(what, f"To resume, run the same command again: {shlex.join(['lassi', *sys.argv[1:]])}")
         return 128 + error.number if isinstance(error, Terminated) else INTERRUPTED
-    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+    if _is_lack_of_memory(error):
         warn("There is not enough memory.", "Close other programs, or choose smaller pictures, batches or chunks.")
         return USERS_ERROR
     if isinstance(error, OSError):
@@ -182,6 +184,13 @@ def _reported(error: BaseException) -> int:
         "Please report it, with the output of --debug.",
     )
     return OUR_ERROR
+
+
+def _is_lack_of_memory(error: BaseException) -> bool:
+    """Python, the operating system and PyTorch's libraries each have their own way of saying so."""
+    is_errno = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    words = str(error) if isinstance(error, RuntimeError) else ""
+    return isinstance(error, MemoryError) or is_errno or any(phrase in words for phrase in LACK_OF_MEMORY)
 
 
 def _remedy(error: OSError) -> str:

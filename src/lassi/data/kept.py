@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,20 @@ from lassi.base.errors import UserError
 from lassi.base.files import cache_folder, sha256
 from lassi.base.identity import Identity, digest
 from lassi.base.progress import SILENT, Progress
-from lassi.base.sealed import Damaged, read_sealed, write_sealed
+from lassi.base.sealed import Damaged, read_sealed, typed, write_sealed
 from lassi.base.workers import map_chunks
 from lassi.data.dataset import Dataset, Images
 
 VERSION = 1  # increase it whenever a cached picture changes
 KEPT = "pictures.npy"
 CONTENT = "content"  # the kind of document that remembers a hash
+
+
+@dataclass(frozen=True)
+class Content:
+    """A hash of the content of files."""
+
+    content: str
 
 
 def keep_pictures(
@@ -65,7 +73,8 @@ def content_hash(root: Path, files: Sequence[str], *, workers: int, progress: Pr
     memory = cache_folder() / "contents" / f"{looks[:32]}.json"
     if memory.is_file():
         with suppress(Damaged):  # it is computed again
-            return str(read_sealed(memory, CONTENT, remedy="Delete it.")["content"])
+            found = read_sealed(memory, CONTENT, remedy="Delete it.")
+            return typed(Content, found, called=f"'{memory}'", remedy="Delete it.").content
 
     def hashes(rows: range) -> list[list[str]]:
         return [[files[row], sha256(root / files[row])] for row in rows]
@@ -78,7 +87,7 @@ def content_hash(root: Path, files: Sequence[str], *, workers: int, progress: Pr
     except OSError as error:
         raise _unreadable(error) from error
     with suppress(UserError):  # work goes on without a cache
-        write_sealed(memory, CONTENT, {"content": content})
+        write_sealed(memory, CONTENT, asdict(Content(content)))
     return content
 
 

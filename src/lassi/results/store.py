@@ -4,11 +4,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from lassi.base.errors import UserError
 from lassi.base.files import read_ours, write_whole
-from lassi.base.sealed import MOST_BYTES, marker, seal, unseal
+from lassi.base.sealed import MOST_BYTES, marker, seal, typed, unseal
 from lassi.certify.certificate import KIND as CERTIFICATE
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.results.records import FORMAT, Results
@@ -48,14 +48,7 @@ def from_json(content: bytes, *, called: str) -> Results:
             f"'{called}' has format {document.get('format')}, but this version of lassi reads format {FORMAT}.",
             hint="Run the recipe again in a new folder.",
         )
-    try:
-        return _adapter().validate_python(document)
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise UserError(
-            f"'{called}' does not hold results from this version of lassi ('{where}').",
-            hint="Run the recipe again in a new folder.",
-        ) from None
+    return typed(Results, document, called=f"'{called}'", remedy="Run the recipe again in a new folder.")
 
 
 @cache

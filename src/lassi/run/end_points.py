@@ -6,7 +6,7 @@ from pathlib import Path
 from lassi.base.errors import UserError
 from lassi.base.identity import digest
 from lassi.base.progress import SILENT, Progress
-from lassi.base.sealed import Damaged, read_sealed, write_sealed
+from lassi.base.sealed import Damaged, read_sealed, typed, write_sealed
 from lassi.certify.method import People, SmoothedMethod
 from lassi.certify.methods import method_named
 from lassi.certify.people import on_all_cores
@@ -54,11 +54,9 @@ def load_end_points(auditor: Auditor, method: str) -> EndPointAnswers | None:
         raise UserError(f"'{path.name}' has not been made yet.", hint=f"Run: {auditor.run.command}")
     remedy = f"Delete it, then run: {auditor.run.command}"
     content = read_sealed(path, KIND, remedy=remedy)
-    answers, people = EndPointAnswers(content["equal"], content["another"]), len(auditor.people("test"))
+    answers, people = typed(EndPointAnswers, content, called=f"'{path}'", remedy=remedy), len(auditor.people("test"))
     if len(answers.equal) != people or len(answers.another) != people:
-        raise Damaged(
-            f"'{path}' does not have an answer for everybody.", hint=f"Delete it, then run: {auditor.run.command}"
-        )
+        raise Damaged(f"'{path}' does not have an answer for everybody.", hint=remedy)
     return answers
 
 
