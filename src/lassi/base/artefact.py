@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 WEIGHTS = "weights.safetensors"
 META = "meta.json"
 KIND = "artefact"  # of document
+# What content that does not make sense makes Python, NumPy or PyTorch raise.
+CONFUSED = (
+    *(KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError, RuntimeError),
+    *(ArithmeticError, EOFError),
+)
 _VERIFIED: set[tuple[int, int, int, int, str]] = set()  # memory maps that this process has verified
 
 
@@ -121,7 +126,7 @@ class Artefact:
             yield
         except UserError:
             raise
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError, RuntimeError) as error:
+        except CONFUSED as error:
             what = f"its content cannot be read ({type(error).__name__})"
             raise _damaged(self.folder, what) from error
         except Exception as error:

@@ -31,7 +31,7 @@ class Standing:
     step: Annotated[int, Whole(0, 10**15)] = 0
     loss_sum: float = 0.0
     loss_count: int = 0
-    curve: list[dict[str, float]] = field(default_factory=list)
+    curve: list[dict[str, int | float]] = field(default_factory=list)
     best_step: int = 0
     best_value: float | None = None
 
