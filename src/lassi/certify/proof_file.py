@@ -21,7 +21,7 @@ class ProofFile:
 
     def __init__(self, certificates: Path) -> None:
         self.path = certificates.with_suffix(".proofs")
-        self._places: dict[int, tuple[int, int]] = {}
+        self._starts: dict[int, int] = {}  # of each person's line
         self._end = 0  # of the last complete line
         if self.path.is_file():
             self._read()
@@ -32,9 +32,9 @@ class ProofFile:
                 if not line.endswith(b"\n"):
                     return  # left by a killed process
                 content = unseal(KIND, line, called=f"'{self.path}', line {number}", remedy=REMEDY)
-                if not isinstance(content.get("person"), int) or content["person"] in self._places:
+                if not isinstance(content.get("person"), int) or content["person"] in self._starts:
                     raise Damaged(f"'{self.path}', line {number}: a person is missing or occurs twice.", hint=REMEDY)
-                self._places[content["person"]] = (self._end, len(line))
+                self._starts[content["person"]] = self._end
                 self._end += len(line)
 
     def append(self, proofs: Mapping[int, Proof]) -> None:
@@ -46,18 +46,17 @@ class ProofFile:
                 for person, proof in proofs.items():
                     line = seal_line(KIND, {"person": person, **proof.as_json()})
                     file.write(line)
-                    self._places[person] = (self._end, len(line))
+                    self._starts[person] = self._end
                     self._end += len(line)
 
     def __contains__(self, person: int) -> bool:
-        return person in self._places
+        return person in self._starts
 
     def of(self, person: int) -> Proof | None:
         """A person's proof; None if there is none."""
         if person not in self:
             return None
-        start, length = self._places[person]
         with self.path.open("rb") as file:
-            file.seek(start)
-            line = file.read(length)
+            file.seek(self._starts[person])
+            line = file.readline()
         return Proof.from_json(unseal(KIND, line, called=f"'{self.path}', person {person}", remedy=REMEDY))

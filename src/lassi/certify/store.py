@@ -41,23 +41,23 @@ class CertificateFile:
 
     def __init__(self, path: Path, terms: Terms) -> None:
         self.path, self.terms = path, terms
-        self._places: dict[int, tuple[int, int]] = {}
+        self._starts: dict[int, int] = {}  # of each person's line
         self._end = 0  # of the last complete line
         if path.exists():
             self._read()
 
     def _read(self) -> None:
-        self._places, self._end = {}, 0
+        self._starts, self._end = {}, 0
         for number, line in enumerate(_lines(self.path), start=1):
             if not line.endswith(b"\n"):
                 return
             certificate = Certificate.from_line(line, called=f"'{self.path}', line {number}")
             self._refuse(certificate, number)
-            self._places[certificate.person] = (self._end, len(line))
+            self._starts[certificate.person] = self._end
             self._end += len(line)
 
     def _refuse(self, certificate: Certificate, line: int) -> None:
-        if certificate.person in self._places:
+        if certificate.person in self._starts:
             raise Damaged(f"'{self.path}', line {line}: person {certificate.person} occurs twice.", hint=REMEDY)
         if objection := self.terms.objection(certificate):
             raise UserError(
@@ -96,19 +96,19 @@ class CertificateFile:
             with self._times.open("ab") as times:
                 times.write(seal_line(TIMES, asdict(Took(len(lines), round(seconds, 6)))))
         for certificate, line in zip(certificates, lines, strict=True):
-            self._places[certificate.person] = (self._end, len(line))
+            self._starts[certificate.person] = self._end
             self._end += len(line)
 
     def __contains__(self, person: int) -> bool:
-        return person in self._places
+        return person in self._starts
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._starts)
 
     @property
     def people(self) -> list[int]:
         """The numbers of the people who have a certificate, in the order of the file."""
-        return list(self._places)
+        return list(self._starts)
 
     def __getitem__(self, person: int) -> Certificate:
         return next(self.of([person]))
@@ -119,9 +119,8 @@ class CertificateFile:
             return
         with self.path.open("rb") as file:
             for person in people:
-                start, length = self._places[person]
-                file.seek(start)
-                yield Certificate.from_line(file.read(length), called=f"'{self.path}', person {person}")
+                file.seek(self._starts[person])
+                yield Certificate.from_line(file.readline(MOST_BYTES), called=f"'{self.path}', person {person}")
 
     @property
     def _times(self) -> Path:
