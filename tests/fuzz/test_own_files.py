@@ -47,6 +47,7 @@ from lassi.run.end_points import load_end_points
 from lassi.run.kept_recipe import load_recipe_of
 from lassi.run.run import Run
 from lassi.similarity.directions import load_directions
+from lassi.similarity.sets import SimilaritySet
 
 Read = Callable[[Path], Any]  # what the program makes of a run's file
 
@@ -93,6 +94,11 @@ def proofs(run: Path) -> list[Proof | None]:
     return [file.of(person) for person in range(20)]
 
 
+def similarity_set(run: Path) -> SimilaritySet:
+    directions = load_directions(one(run, "directions/*"))
+    return directions.similar(1.0, flow=directions.flow)
+
+
 LINES: dict[str, tuple[str, Read]] = {
     "certificates": (CERTIFICATES, certificates),
     "times": ("certificates/lassi*exact-joint*.times", seconds),
@@ -108,7 +114,7 @@ ARTEFACTS: dict[str, tuple[str, Read]] = {
     "flow": ("flow", lambda run: load_glow(run / "flow").state_dict()),
     "flow check": ("flow-check", lambda run: FlowCheck.load(run / "flow-check", flow=Artefact(run / "flow").content)),
     "latents": ("latents/test", lambda run: torch.tensor(Run.open(run).load_latents("test").z)),
-    "directions": ("directions/*", lambda run: load_directions(one(run, "directions/*")).vectors),
+    "directions": ("directions/*", lambda run: similarity_set(run).directions),
     "representation": ("representation/*", lambda run: load_representation(one(run, "representation/*")).state_dict()),
     "classifier": ("classifier/*", lambda run: load_classifier(one(run, "classifier/*")).state_dict()),
 }

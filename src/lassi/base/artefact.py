@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ KIND = "artefact"  # of document
 # What content that does not make sense makes Python, NumPy or PyTorch raise.
 CONFUSED = (
     *(KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError, RuntimeError),
-    *(ArithmeticError, EOFError),
+    *(ArithmeticError, EOFError, SyntaxError, TokenError),
 )
 _VERIFIED: set[tuple[int, int, int, int, str]] = set()  # memory maps that this process has verified
 

@@ -8,11 +8,12 @@ but exactly what was written. Checksums detect accidents, not forgers. [docs/rel
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lassi.base.errors import UserError
 from lassi.base.files import read_ours, write_whole
@@ -71,7 +72,7 @@ def unseal(kind: str, raw: bytes, *, called: str, remedy: str) -> dict[str, Any]
     if hashlib.sha256(body).hexdigest().encode() != (found[1] or found[2]):
         raise Damaged(f"{called} was changed after it was written: its checksum does not match.", hint=remedy)
     try:
-        content = json.loads(raw, parse_constant=_refuse_constant)
+        content = json.loads(raw, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         raise Damaged(f"{called} is not valid JSON.", hint=remedy) from None
     if not isinstance(content, dict) or content.pop("lassi", None) != kind:
@@ -80,8 +81,12 @@ def unseal(kind: str, raw: bytes, *, called: str, remedy: str) -> dict[str, Any]
     return content
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")  # Python would read NaN and infinities, which we never write
+def _finite(number: str) -> float:
+    """A number of ours; Python would also read NaN and infinities, which we never write."""
+    found = float(number)
+    if not math.isfinite(found):
+        raise ValueError(f"{number} is not finite")
+    return found
 
 
 def typed(record: type[Record], content: Mapping[str, Any], *, called: str, remedy: str) -> Record:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lassi.base.outside import shown
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.methods import method_named
 
@@ -40,7 +41,7 @@ class Terms:
         stated = {"method": found.method, "radius": found.radius, "seed": found.seed}
         for name, value in stated.items():
             if value != getattr(self, name):
-                return f"its {name} is {value}, not {getattr(self, name)}"
+                return f"its {name} is {shown(value)}, not {getattr(self, name)}"
         if not 0 <= found.alpha <= self.alpha:
             return f"its alpha is {found.alpha}, which is more than {self.alpha:g}"
         if found.predicted is not None and not 0 <= found.predicted < self.num_classes:

@@ -138,6 +138,10 @@ class LatentsStage:
         return self._latents(load(self), progress)
 
     def _latents(self, artefact: Artefact, progress: Progress) -> Latents:
+        if not np.array_equal(artefact.rows(PEOPLE), self.people):
+            raise Damaged(
+                f"The latents in '{self.folder}' are of other people.", hint="Delete the folder and make them again."
+            )
         z = artefact.rows(LATENTS, progress=progress)
         if z.shape != (len(self.people), self.encoder.latent_dim) or z.dtype != np.float32:
             raise Damaged(
