@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 4000  # characters in a line
 WIDTH_IN_FILES = 140  # columns of a table that is not printed to a terminal
-LACK_OF_MEMORY = ("can't allocate memory", "could not create a primitive", "std::bad_alloc")  # PyTorch, oneDNN, C++
+# What PyTorch, oneDNN, C++ and Python's threads say when there is no memory left.
+LACK_OF_MEMORY = ("can't allocate memory", "could not create a primitive", "std::bad_alloc", "can't start new thread")
 DONE, USERS_ERROR, OUR_ERROR, INTERRUPTED = 0, 1, 70, 130
 
 MOST_PIXELS = 1024
