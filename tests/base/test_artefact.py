@@ -14,7 +14,7 @@ import torch
 from lassi.base.artefact import META, Artefact, common_parent, find_artefact
 from lassi.base.draft import WouldReplace, new_artefact
 from lassi.base.errors import DiskFull, UserError
-from lassi.base.files import write_whole
+from lassi.base.files import Ours, write_whole
 from lassi.base.identity import Identity
 from lassi.base.sealed import Damaged
 
@@ -209,13 +209,16 @@ def test_a_folder_with_other_files_is_never_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
+OURS = Ours(lambda first: first.startswith(b"ours"))
+
+
 def test_only_regular_files_are_overwritten(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UserError, match="pipe' exists and is not a regular file"):
-        write_whole(tmp_path / "pipe", b"ours", marker=b"ours")
+        write_whole(tmp_path / "pipe", b"ours", ours=OURS)
     (tmp_path / "target").write_bytes(b"ours, old")
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    write_whole(tmp_path / "link", b"ours, new", marker=b"ours")
+    write_whole(tmp_path / "link", b"ours, new", ours=OURS)
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "target").read_bytes() == b"ours, new"
 
@@ -223,7 +226,7 @@ def test_only_regular_files_are_overwritten(tmp_path: Path) -> None:
 def test_a_file_of_somebody_else_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "thesis").write_bytes(b"years of work")
     with pytest.raises(UserError, match="exists and was not written by lassi, so it is not overwritten"):
-        write_whole(tmp_path / "thesis", b"ours", marker=b"ours")
+        write_whole(tmp_path / "thesis", b"ours", ours=OURS)
     assert (tmp_path / "thesis").read_bytes() == b"years of work"
 
 
@@ -233,9 +236,9 @@ def test_settings_can_have_numbers_as_keys(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_keeps_the_old_file(small_disk: Path) -> None:
-    write_whole(small_disk / "sheet.png", b"ours, old", marker=b"ours")
+    write_whole(small_disk / "sheet.png", b"ours, old", ours=OURS)
     with pytest.raises(DiskFull, match=r"The disk filled up while writing '.*/sheet.png'"):
-        write_whole(small_disk / "sheet.png", b"ours" + bytes(2_000_000), marker=b"ours")
+        write_whole(small_disk / "sheet.png", b"ours" + bytes(2_000_000), ours=OURS)
     assert [path.name for path in small_disk.iterdir()] == ["sheet.png"]
     assert (small_disk / "sheet.png").read_bytes() == b"ours, old"
 

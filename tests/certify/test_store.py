@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,14 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def certify(path: Path, method: str = "exact-joint", *, shift: int = 0) -> list[Certificate]:
+def certify(
+    path: Path, method: str = "exact-joint", *, shift: int = 0, keeps_proofs: bool = False
+) -> list[Certificate]:
     z = random_people(1, 10).roll(shift, 0)
-    return list(certify_people(certifier(method), People(z, range(10)), opened(path, method)))
+    own = certifier(method)
+    if keeps_proofs:
+        own = replace(own, subject=replace(own.subject, proofs={}))
+    return list(certify_people(own, People(z, range(10)), opened(path, method)))
 
 
 def test_every_changed_byte_is_noticed(path: Path) -> None:
@@ -109,7 +115,7 @@ def test_a_certificate_that_contradicts_the_question_or_itself_is_refused(
         opened(path)
 
 
-@pytest.mark.parametrize("change", [lambda c: c.pop("person"), lambda c: c.update(outcome="proven")])
+@pytest.mark.parametrize("change", [lambda c: c.pop("method"), lambda c: c.update(outcome="proven")])
 def test_a_line_that_is_no_certificate_is_refused(path: Path, change: Change) -> None:
     forge_line(path, change)
     with pytest.raises(UserError, match="line 1 is not a certificate from this version"):
@@ -129,6 +135,46 @@ def test_a_file_of_somebody_else_is_never_touched(tmp_path: Path, content: bytes
         certify(path)
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("suffix", [".times", ".proofs"])
+@pytest.mark.parametrize("content", [b"my notes", b"line one\nmy precious times", b'{"lassi": "x", my notes'])
+def test_what_somebody_else_keeps_next_to_it_is_never_touched(tmp_path: Path, suffix: str, content: bytes) -> None:
+    (tmp_path / f"c{suffix}").write_bytes(content)
+    with pytest.raises(UserError, match=rf"c{suffix}' is not a file of (times|proofs) from this version of lassi"):
+        certify(tmp_path / "c.jsonl", keeps_proofs=True)
+    assert (tmp_path / f"c{suffix}").read_bytes() == content
+
+
+@pytest.mark.parametrize("suffix", [".times", ".proofs"])
+def test_certificates_are_not_named_like_what_is_kept_next_to_them(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(UserError, match=rf"ends in '{suffix}', like the files that are kept next to certificates"):
+        certify(tmp_path / f"c{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_notes_after_the_last_certificate_are_not_taken_for_an_unfinished_one(path: Path) -> None:
+    content = path.read_bytes() + b'{"lassi": "certificate", "person": 9, my own notes'
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="is not a file of certificates"):
+        certify(path)
+    assert path.read_bytes() == content
+
+
+def test_a_lock_that_is_somebody_elses_file_is_left_alone(path: Path) -> None:
+    forget_last(path)
+    lock, precious = path.parent / f".{path.name}.lock", path.parent / "precious.txt"
+    lock.write_text("poetry")
+    with pytest.raises(UserError, match="is needed as a lock, but was not written by lassi"):
+        certify(path)
+    assert lock.read_text() == "poetry"
+    lock.unlink()
+    precious.touch()
+    lock.symlink_to(precious)
+    with pytest.raises(UserError, match="is needed as a lock, but was not written by lassi"):
+        certify(path)
+    assert lock.is_symlink()
+    assert not precious.read_text()
 
 
 def test_a_folder_is_not_a_file_of_certificates(tmp_path: Path) -> None:

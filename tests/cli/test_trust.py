@@ -114,6 +114,34 @@ def test_a_picture_is_never_overwritten_by_its_sheet(lassi, copied: Path, tmp_pa
     assert (code, "was not written by lassi" in err) == (1, True)
 
 
+def test_notes_about_our_files_and_our_edited_files_are_not_overwritten(lassi, copied: Path, tmp_path: Path) -> None:
+    notes = 'My notes: the page has <meta name="generator" content="lassi"> in it.'
+    (tmp_path / "notes.html").write_text(notes)
+    code, _, err = lassi("report", str(copied), "--out", "notes.html")
+    assert (code, "was not written by lassi" in err) == (1, True)
+    assert (tmp_path / "notes.html").read_text() == notes
+    page = (copied / "report.html").read_text().replace("<body>", "<body><h1>My remarks</h1>")
+    (copied / "report.html").write_text(page)
+    for command in (["report", str(copied)], run_command(copied)):
+        code, _, err = lassi(*command)
+        assert (code, "report.html' was changed after lassi wrote it, so it is not overwritten" in err) == (1, True)
+    assert (copied / "report.html").read_text() == page
+    (tmp_path / "mine").mkdir()
+    recipe = '{"mine": 1, "lassi": "recipe", "notes": "hours of work"}'
+    (tmp_path / "mine/recipe.json").write_text(recipe)
+    assert lassi(*run_command(tmp_path / "mine"), "--replace")[0] == 1
+    assert (tmp_path / "mine/recipe.json").read_text() == recipe
+
+
+@pytest.mark.parametrize("name", ["report.html", "results.json", ".lock"])
+def test_a_file_in_the_way_is_found_before_any_work(lassi, tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / name).write_text("mine")
+    code, _, err = lassi(*run_command(tmp_path / "mine"))
+    assert (code, "was not written by lassi" in err) == (1, True)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == [name]
+
+
 # --- silently wrong -------------------------------------------------------------------------------------------------
 
 
@@ -232,6 +260,20 @@ def test_the_people_who_are_judged_are_not_learned_from(lassi, tmp_path: Path) -
         assert code == 1
         assert f"people would be both {roles}, such as" in err
     assert not (tmp_path / "here").exists()
+
+
+def test_a_certificate_does_not_depend_on_the_number_of_threads(lassi, copied: Path, tmp_path: Path) -> None:
+    """Neither of a picture nor of people who are encoded now, for whom the flow is loaded with that number."""
+    image = Run.open(copied).dataset.images([5])[0].transpose(1, 2, 0)
+    Image.fromarray(image).save(tmp_path / "a.png")
+    found = []
+    for threads in ("1", "2", "4"):
+        _, out, _ = lassi("certify", str(copied), "--image", "a.png", "--json", "--threads", threads)
+        people = ["--split", "valid", "--every", "2000", "--out", f"{threads}.jsonl", "--threads", threads]
+        code, _, err = lassi("certify", str(copied), *people)
+        assert code == 0, err
+        found.append((json.loads(out), (tmp_path / f"{threads}.jsonl").read_bytes()))
+    assert found[0] == found[1] == found[2]
 
 
 def test_the_number_of_threads_is_chosen_once(lassi, copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:

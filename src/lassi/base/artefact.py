@@ -20,7 +20,7 @@ from lassi.base.errors import UserError
 from lassi.base.files import MARKED, sha256
 from lassi.base.identity import Identity, digest
 from lassi.base.progress import SILENT, Progress
-from lassi.base.sealed import Damaged, marker, read_sealed
+from lassi.base.sealed import Damaged, document_start, read_sealed
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +40,7 @@ def is_artefact(folder: Path) -> bool:
     """Whether a folder holds an artefact, complete or damaged."""
     meta = folder / META
     try:
-        return meta.is_file() and marker(KIND) in meta.read_bytes()[:MARKED]
+        return meta.is_file() and meta.read_bytes()[:MARKED].startswith(document_start(KIND))
     except OSError:
         return False
 

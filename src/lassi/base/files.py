@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from lassi.base.errors import DiskFull, UserError
@@ -51,16 +52,30 @@ def whole_folder(folder: Path, *, keeps: Callable[[Path], bool]) -> Iterator[Pat
         shutil.rmtree(part, ignore_errors=True)
 
 
-def write_whole(path: Path, content: bytes, *, marker: bytes) -> None:
+@dataclass(frozen=True)
+class Ours:
+    """How a kind of file that we write is recognised.
+
+    Args:
+        begins: whether the first bytes of a file are those of this kind.
+        is_unchanged: whether all of its bytes are as we wrote them, where that can be known.
+    """
+
+    begins: Callable[[bytes], bool]
+    is_unchanged: Callable[[bytes], bool] = lambda _: True
+
+
+def write_whole(path: Path, content: bytes, *, ours: Ours) -> None:
     """Write a file atomically: afterwards it is complete, or as it was before.
 
     Args:
-        marker: what shows near the start of a file that we wrote it; any other file is never overwritten.
+        ours: what may be overwritten; any other file is not.
     """
-    assert marker in content[:MARKED], "what we write can be recognised"
+    assert ours.begins(content[:MARKED]), "what we write can be recognised"
+    assert ours.is_unchanged(content)
     with os_errors_reported(path):
         path = path.resolve()
-    refuse_others(path, marker)
+    refuse_others(path, ours)
     part = path.parent / _part_name(path)
     try:
         with os_errors_reported(path):
@@ -74,18 +89,18 @@ def write_whole(path: Path, content: bytes, *, marker: bytes) -> None:
             part.unlink()
 
 
-def refuse_others(path: Path, marker: bytes) -> None:
-    """Refuse a path where something exists that we did not write."""
+def refuse_others(path: Path, ours: Ours) -> None:
+    """Refuse a path where something exists that we did not write, or that somebody has changed since."""
     with os_errors_reported(path):
         if not path.exists():
             return
     if not path.is_file():
         raise UserError(f"'{path}' exists and is not a regular file.", hint="Choose another name.")
-    if marker not in read_ours(path, most=None, first=MARKED):
-        raise UserError(
-            f"'{path}' exists and was not written by lassi, so it is not overwritten.",
-            hint="Choose another name with --out, or move that file away.",
-        )
+    hint = "Choose another name with --out, or move that file away."
+    if not ours.begins(read_ours(path, most=None, first=MARKED)):
+        raise UserError(f"'{path}' exists and was not written by lassi, so it is not overwritten.", hint=hint)
+    if not ours.is_unchanged(read_ours(path, most=None)):
+        raise UserError(f"'{path}' was changed after lassi wrote it, so it is not overwritten.", hint=hint)
 
 
 def read_ours(path: Path, *, most: int | None, first: int = -1) -> bytes:

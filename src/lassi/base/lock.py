@@ -18,6 +18,8 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
+MOST_BYTES = 4096  # in a lock's file
+MOST_SHOWN = 200  # characters of a command
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 
 
@@ -56,8 +58,12 @@ def _lock_of(path: Path) -> Path:
 
 def _acquired(lock: Path, path: Path) -> int:
     while True:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        if lock.is_symlink():
+            raise _not_ours(lock)
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
+            if not _is_ours(handle):
+                raise _not_ours(lock)
             _flock(handle, lock, path)
             if _is_still(lock, handle):
                 os.ftruncate(handle, 0)
@@ -67,6 +73,22 @@ def _acquired(lock: Path, path: Path) -> int:
             os.close(handle)
             raise
         os.close(handle)  # its holder removed it in the meantime: try again with a new one
+
+
+def _is_ours(handle: int) -> bool:
+    """Whether a file is empty, as a lock is before its holder writes into it, or holds what a holder writes."""
+    content = os.pread(handle, MOST_BYTES, 0)
+    try:
+        return not content or set(json.loads(content)) == set(json.loads(_holder()))
+    except (ValueError, TypeError):
+        return False
+
+
+def _not_ours(lock: Path) -> UserError:
+    return UserError(
+        f"'{lock}' is needed as a lock, but was not written by lassi.",
+        hint="Choose another place with --out, or move that file away.",
+    )
 
 
 def _flock(handle: int, lock: Path, path: Path) -> None:
@@ -98,14 +120,14 @@ def _is_still(lock: Path, handle: int) -> bool:
 
 
 def _holder() -> bytes:
-    about = {"process": os.getpid(), "machine": socket.gethostname(), "command": shlex.join(["lassi", *sys.argv[1:]])}
-    return json.dumps(about).encode()
+    command = shlex.join(["lassi", *sys.argv[1:]])[:MOST_SHOWN]
+    return json.dumps({"process": os.getpid(), "machine": socket.gethostname(), "command": command}).encode()
 
 
 def _described(lock: Path) -> str:
     """The holder in words, from what it wrote into the lock's file."""
     try:
-        about = json.loads(lock.read_bytes()[:4096])
-        return f"process {int(about['process'])} on {str(about['machine'])[:80]} ({str(about['command'])[:200]})"
+        about = json.loads(lock.read_bytes()[:MOST_BYTES])
+        return f"process {int(about['process'])} on {str(about['machine'])[:80]} ({about['command']})"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"

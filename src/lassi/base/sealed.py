@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lassi.base.errors import UserError
-from lassi.base.files import read_ours, write_whole
+from lassi.base.files import Ours, read_ours, write_whole
 from lassi.base.outside import shown
 
 if TYPE_CHECKING:
@@ -33,9 +33,14 @@ class Damaged(UserError):
     """A file of ours is not as it was written."""
 
 
-def marker(kind: str) -> bytes:
-    """The bytes near the start of a file by which it is recognised as ours."""
-    return f'"lassi": "{kind}"'.encode()
+def document_start(kind: str) -> bytes:
+    """The first bytes of a document, by which it is recognised as ours."""
+    return f'{{\n "lassi": "{kind}"'.encode()
+
+
+def document_of(kind: str) -> Ours:
+    """How documents of a kind are recognised."""
+    return Ours(lambda first: first.startswith(document_start(kind)), lambda raw: _sealed_body(raw) is not None)
 
 
 def seal(kind: str, content: Mapping[str, Any]) -> bytes:
@@ -65,11 +70,9 @@ def unseal(kind: str, raw: bytes, *, called: str, remedy: str) -> dict[str, Any]
         called: what a message calls it, such as ``"'runs/demo/results.json'"``.
         remedy: the next step.
     """
-    found = _END.search(raw[-100:])
-    if not found:
+    if not _END.search(raw[-100:]):
         raise Damaged(f"{called} is damaged or truncated: it does not end with its checksum.", hint=remedy)
-    body = raw[: len(raw) - len(found[0])]
-    if hashlib.sha256(body).hexdigest().encode() != (found[1] or found[2]):
+    if _sealed_body(raw) is None:
         raise Damaged(f"{called} was changed after it was written: its checksum does not match.", hint=remedy)
     try:
         content = json.loads(raw, parse_constant=_finite, parse_float=_finite)
@@ -79,6 +82,14 @@ def unseal(kind: str, raw: bytes, *, called: str, remedy: str) -> dict[str, Any]
         raise Damaged(f"{called} does not hold {kind}.", hint=remedy)
     del content["checksum"]
     return content
+
+
+def _sealed_body(raw: bytes) -> bytes | None:
+    """What the checksum at the end covers; None if there is none, or if it does not match."""
+    found = _END.search(raw[-100:])
+    body = raw[: len(raw) - len(found[0])] if found else b""
+    is_right = found and hashlib.sha256(body).hexdigest().encode() == (found[1] or found[2])
+    return body if is_right else None
 
 
 def _finite(number: str) -> float:
@@ -112,7 +123,7 @@ def _adapter(record: Any) -> "TypeAdapter[Any]":
 
 def write_sealed(path: Path, kind: str, content: Mapping[str, Any]) -> None:
     """Write a document atomically; a file that is not a document of this kind is never overwritten."""
-    write_whole(path, seal(kind, content), marker=marker(kind))
+    write_whole(path, seal(kind, content), ours=document_of(kind))
 
 
 def read_sealed(path: Path, kind: str, *, remedy: str) -> dict[str, Any]:

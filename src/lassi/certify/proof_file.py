@@ -1,14 +1,13 @@
 """Proofs on disk, next to the certificates that they belong to: one sealed JSON line each."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from lassi.base.files import os_errors_reported
+from lassi.base.line_file import LineFile
 from lassi.base.sealed import Damaged, seal_line, unseal
 from lassi.certify.proof import Proof
 
-KIND = "proof"  # of a line
+KIND, SUFFIX = "proof", ".proofs"  # of a line, and of the file
 REMEDY = "Delete the file and certify again with --keep-proofs; the certificates stay."
 
 
@@ -20,34 +19,25 @@ class ProofFile:
     """
 
     def __init__(self, certificates: Path) -> None:
-        self.path = certificates.with_suffix(".proofs")
+        self.path = certificates.with_suffix(SUFFIX)
+        self._lines = LineFile(self.path, KIND, "person", "proofs")
         self._starts: dict[int, int] = {}  # of each person's line
         self._end = 0  # of the last complete line
-        if self.path.is_file():
-            self._read()
-
-    def _read(self) -> None:
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.endswith(b"\n"):
-                    return  # left by a killed process
-                content = unseal(KIND, line, called=f"'{self.path}', line {number}", remedy=REMEDY)
-                if not isinstance(content.get("person"), int) or content["person"] in self._starts:
-                    raise Damaged(f"'{self.path}', line {number}: a person is missing or occurs twice.", hint=REMEDY)
-                self._starts[content["person"]] = self._end
-                self._end += len(line)
+        for number, line in enumerate(self._lines.lines(), start=1):
+            content = unseal(KIND, line, called=f"'{self.path}', line {number}", remedy=REMEDY)
+            if not isinstance(content.get("person"), int) or content["person"] in self._starts:
+                raise Damaged(f"'{self.path}', line {number}: a person is missing or occurs twice.", hint=REMEDY)
+            self._starts[content["person"]] = self._end
+            self._end += len(line)
 
     def append(self, proofs: Mapping[int, Proof]) -> None:
         """Append proofs by person; the caller is the only writer of the certificates."""
-        with os_errors_reported(self.path, remains="the proofs before it are complete"):
-            if self.path.exists():
-                os.truncate(self.path, self._end)
-            with self.path.open("ab") as file:
-                for person, proof in proofs.items():
-                    line = seal_line(KIND, {"person": person, **proof.as_json()})
-                    file.write(line)
-                    self._starts[person] = self._end
-                    self._end += len(line)
+        self._lines.cut_unfinished()
+        lines = [seal_line(KIND, {"person": person, **proof.as_json()}) for person, proof in proofs.items()]
+        self._lines.append(lines)
+        for person, line in zip(proofs, lines, strict=True):
+            self._starts[person] = self._end
+            self._end += len(line)
 
     def __contains__(self, person: int) -> bool:
         return person in self._starts

@@ -1,6 +1,5 @@
 """Certificates on disk: one sealed JSON line each, appended as they are made."""
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -9,14 +8,18 @@ from typing import overload
 
 from lassi.base.errors import UserError
 from lassi.base.files import os_errors_reported
+from lassi.base.line_file import LineFile
 from lassi.base.lock import only_writer, remove_dead_lock
 from lassi.base.sealed import Damaged, seal_line, typed, unseal
 from lassi.certify.certificate import KIND, REMEDY, Certificate
+from lassi.certify.proof_file import SUFFIX as PROOFS_SUFFIX
 from lassi.certify.terms import Terms
 
-BEGINNING = seal_line(KIND, {})[: len('{"lassi": "certificate"')]  # of every line
 TIMES = "times"  # the kind of a line of times
-MOST_BYTES = 2**20  # in a line
+
+
+TIMES_SUFFIX = ".times"
+NEXT_TO_IT = (TIMES_SUFFIX, PROOFS_SUFFIX)
 
 
 @dataclass(frozen=True)
@@ -40,17 +43,21 @@ class CertificateFile:
     """
 
     def __init__(self, path: Path, terms: Terms) -> None:
+        if path.suffix in NEXT_TO_IT:
+            raise UserError(
+                f"'{path}' ends in '{path.suffix}', like the files that are kept next to certificates.",
+                hint="Choose a name that ends in .jsonl.",
+            )
         self.path, self.terms = path, terms
+        self._lines = LineFile(path, KIND, "person", "certificates")
+        self._times = LineFile(path.with_suffix(TIMES_SUFFIX), TIMES, "people", "times")
         self._starts: dict[int, int] = {}  # of each person's line
         self._end = 0  # of the last complete line
-        if path.exists():
-            self._read()
+        self._read()
 
     def _read(self) -> None:
         self._starts, self._end = {}, 0
-        for number, line in enumerate(_lines(self.path), start=1):
-            if not line.endswith(b"\n"):
-                return
+        for number, line in enumerate(self._lines.lines(), start=1):
             certificate = Certificate.from_line(line, called=f"'{self.path}', line {number}")
             self._refuse(certificate, number)
             self._starts[certificate.person] = self._end
@@ -72,13 +79,9 @@ class CertificateFile:
         with os_errors_reported(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
         with only_writer(self.path):
-            if self.path.exists():
-                self._read()  # another process may have written in the meantime
-                with os_errors_reported(self.path):
-                    os.truncate(self.path, self._end)
-            if self._times.exists():
-                with os_errors_reported(self._times):
-                    os.truncate(self._times, sum(map(len, self._complete_times())))
+            self._read()  # another process may have written in the meantime
+            for file in (self._lines, self._times):
+                file.cut_unfinished()
             yield
 
     @contextmanager
@@ -90,11 +93,8 @@ class CertificateFile:
     def append(self, certificates: Sequence[Certificate], seconds: float) -> None:
         """Append certificates that took this many seconds altogether."""
         lines = [certificate.about(self.terms.of).line() for certificate in certificates]
-        with os_errors_reported(self.path, remains="the certificates before it are complete"):
-            with self.path.open("ab") as file:
-                file.write(b"".join(lines))
-            with self._times.open("ab") as times:
-                times.write(seal_line(TIMES, asdict(Took(len(lines), round(seconds, 6)))))
+        self._lines.append(lines)
+        self._times.append([seal_line(TIMES, asdict(Took(len(lines), round(seconds, 6))))])
         for certificate, line in zip(certificates, lines, strict=True):
             self._starts[certificate.person] = self._end
             self._end += len(line)
@@ -120,29 +120,18 @@ class CertificateFile:
         with self.path.open("rb") as file:
             for person in people:
                 file.seek(self._starts[person])
-                yield Certificate.from_line(file.readline(MOST_BYTES), called=f"'{self.path}', person {person}")
-
-    @property
-    def _times(self) -> Path:
-        return self.path.with_suffix(".times")
+                yield Certificate.from_line(file.readline(), called=f"'{self.path}', person {person}")
 
     @property
     def seconds_per_person(self) -> float | None:
         """The average time per certificate on one core; None if unknown."""
-        if not self._times.is_file():
-            return None
-        called, remedy = f"'{self._times}'", "Delete it; only the times are lost."
+        called, remedy = f"'{self._times.path}'", "Delete it; only the times are lost."
         found = [
             typed(Took, unseal(TIMES, line, called=called, remedy=remedy), called=called, remedy=remedy)
-            for line in self._complete_times()
+            for line in self._times.lines()
         ]
         people = sum(part.people for part in found)
         return sum(part.seconds for part in found) / people if people else None
-
-    def _complete_times(self) -> list[bytes]:
-        """The lines of times, without one that a killed process left unfinished."""
-        lines = self._times.read_bytes().splitlines(keepends=True)
-        return lines if not lines or lines[-1].endswith(b"\n") else lines[:-1]
 
 
 class KeptCertificates(Sequence[Certificate]):
@@ -167,21 +156,3 @@ class KeptCertificates(Sequence[Certificate]):
         if isinstance(row, slice):
             return KeptCertificates(self._file, self._people[row])
         return self._file[self._people[row]]
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file of certificates; a file of anything else is refused."""
-    if not path.is_file():
-        raise UserError(f"'{path}' is not a regular file.", hint="Choose another name with --out.")
-    try:
-        with path.open("rb") as file:
-            for line in iter(lambda: file.readline(MOST_BYTES), b""):
-                is_unfinished = file.tell() > len(line) and BEGINNING.startswith(line)
-                if len(line) == MOST_BYTES or not (line.startswith(BEGINNING) or is_unfinished):
-                    raise UserError(
-                        f"'{path}' is not a file of certificates from this version of lassi.",
-                        hint="Choose a new file with --out; this one stays as it is.",
-                    )
-                yield line
-    except OSError as error:
-        raise UserError(f"'{path}' cannot be read ({error.strerror}).", hint="Check the path.") from error

@@ -10,13 +10,14 @@ from PIL import Image, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 
 from lassi.base.errors import UserError
-from lassi.base.files import refuse_others, write_whole
+from lassi.base.files import Ours, refuse_others, write_whole
 from lassi.base.streams import Stream
 from lassi.data.dataset import Dataset, Integers
 from lassi.data.factors import FactorDataset
 
 GAP = 3
-OURS = b"tEXtSoftware\0lassi"  # in every sheet that we write
+ABOUT = 37  # bytes before the first chunk after the header, in which we write who made the sheet
+OURS = Ours(lambda first: first.startswith(b"\x89PNG\r\n") and first[ABOUT:].startswith(b"tEXtSoftware\0lassi"))
 LEAST_TILE = 72  # pixels; smaller pictures are enlarged without smoothing
 
 
@@ -128,5 +129,5 @@ def save_sheet(sheet: Image.Image, path: Path) -> Path:
     content, about = io.BytesIO(), PngInfo()
     about.add_text("Software", "lassi")
     sheet.save(content, "PNG", optimize=True, pnginfo=about)
-    write_whole(path, content.getvalue(), marker=OURS)
+    write_whole(path, content.getvalue(), ours=OURS)
     return path

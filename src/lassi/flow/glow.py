@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from lassi.base.errors import UserError
 from lassi.base.ranges import Either, OneOf, Several, Whole, refuse_unfit
 from lassi.base.streams import Stream
+from lassi.base.threads import one_thread_each
 from lassi.data.preprocess import LEVELS
 from lassi.flow.layers import ZeroConv
 from lassi.flow.reversible import run_reversibly
@@ -245,9 +246,10 @@ class Glow(nn.Module):
     def freeze(self) -> "Glow":
         """Fix the weights, and precompute what depends on them: fused weights and inverses."""
         self.requires_grad_(False).eval()
-        for module in self.modules():
-            if isinstance(module, Step):
-                module.freeze()
+        with one_thread_each():  # the last bits of an inverse depend on the number of threads
+            for module in self.modules():
+                if isinstance(module, Step):
+                    module.freeze()
         return self
 
     def save_memory(self, wanted: bool = True) -> "Glow":

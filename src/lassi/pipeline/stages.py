@@ -6,13 +6,14 @@ from pathlib import Path
 
 from lassi.base.compute import Compute, ThreadChoices
 from lassi.base.errors import unknown
-from lassi.base.files import os_errors_reported
+from lassi.base.files import os_errors_reported, refuse_others
 from lassi.base.lock import only_writer
 from lassi.pipeline.feasible import refuse_impossible
 from lassi.recipe.recipe import Recipe, load_recipe
-from lassi.report.write import is_reported, report_of
+from lassi.report.write import PAGES, is_reported, report_of
 from lassi.results.measure import has_certificates, measure_run
 from lassi.results.records import Results
+from lassi.results.store import OURS as RESULTS_OURS
 from lassi.results.store import write_results
 from lassi.run import folder as places
 from lassi.run import makers
@@ -149,6 +150,8 @@ def run_stages(
     if not compute.replace:
         refuse_other_recipe(run.recipe, folder)
     refuse_impossible(run)
+    refuse_others(folder / places.RESULTS, RESULTS_OURS)
+    refuse_others(folder / places.PAGE, PAGES)
     with os_errors_reported(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):

@@ -11,7 +11,8 @@ from lassi.base.progress import SILENT, Progress
 from lassi.base.sealed import read_sealed, unseal
 from lassi.certify.certificate import KIND as CERTIFICATE
 from lassi.certify.proof_file import KIND as PROOF
-from lassi.certify.store import TIMES
+from lassi.certify.proof_file import SUFFIX as PROOFS_SUFFIX
+from lassi.certify.store import TIMES, TIMES_SUFFIX
 from lassi.report.write import refuse_changed_page
 from lassi.results.store import read_results
 from lassi.run import folder as places
@@ -19,7 +20,7 @@ from lassi.run.end_points import KIND as END_POINTS
 from lassi.run.kept_recipe import load_recipe_of
 
 REMEDY = "Restore it from a copy, or delete it and run the recipe again."
-LINES = {".jsonl": CERTIFICATE, ".times": TIMES, ".proofs": PROOF}
+LINES = {".jsonl": CERTIFICATE, TIMES_SUFFIX: TIMES, PROOFS_SUFFIX: PROOF}
 STAGES = (
     places.FLOW,
     places.FLOW_CHECK,

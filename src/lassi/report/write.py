@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lassi.base.errors import UserError
-from lassi.base.files import read_ours, write_whole
+from lassi.base.files import Ours, read_ours, write_whole
 from lassi.base.progress import SILENT, Progress
 from lassi.base.sealed import Damaged
 from lassi.report.document import document_of
@@ -17,7 +17,13 @@ from lassi.results.store import read_results
 from lassi.run.folder import PAGE
 from lassi.run.run import Run
 
-OURS = b'<meta name="generator" content="lassi">'  # in every page that we write
+# The first bytes of every page that we write.
+START = b"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="generator" content="lassi">
+"""
 END = "<!-- SHA-256 of everything above: {} -->\n"
 
 
@@ -42,7 +48,7 @@ def report_of(run: Run, results: Results, out: Path | None = None, *, progress: 
     refuse_unfinished(run, results)
     page = render(document_of(run, results, progress=progress))
     path = out or run.folder / PAGE
-    write_whole(path, sealed_page(page), marker=OURS)
+    write_whole(path, sealed_page(page), ours=PAGES)
     return path
 
 
@@ -51,11 +57,17 @@ def sealed_page(page: str) -> bytes:
     return page.encode() + END.format(hashlib.sha256(page.encode()).hexdigest()).encode()
 
 
+def _is_unchanged(content: bytes) -> bool:
+    page = content[: -len(END.format("0" * 64))]
+    return content == page + END.format(hashlib.sha256(page).hexdigest()).encode()
+
+
+PAGES = Ours(lambda first: first.startswith(START), _is_unchanged)
+
+
 def refuse_changed_page(path: Path) -> None:
     """Refuse a page that is not as it was written."""
-    content = read_ours(path, most=None)
-    page = content[: -len(END.format("0" * 64))]
-    if content != page + END.format(hashlib.sha256(page).hexdigest()).encode():
+    if not _is_unchanged(read_ours(path, most=None)):
         raise Damaged(f"'{path}' was changed after it was written.", hint="Delete it and write it again: lassi report.")
 
 

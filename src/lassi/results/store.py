@@ -8,19 +8,20 @@ from pydantic import TypeAdapter
 
 from lassi.base.errors import UserError
 from lassi.base.files import read_ours, write_whole
-from lassi.base.sealed import MOST_BYTES, marker, seal, typed, unseal
+from lassi.base.sealed import MOST_BYTES, document_of, seal, typed, unseal
 from lassi.certify.certificate import KIND as CERTIFICATE
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.results.records import FORMAT, Results
 from lassi.run.folder import RESULTS, existing_run
 
 KIND = "results"  # of document
+OURS = document_of(KIND)
 
 
 def write_results(results: Results, folder: Path) -> Path:
     """Write the results of a run to its folder."""
     path = folder / RESULTS
-    write_whole(path, to_json(results), marker=marker(KIND))
+    write_whole(path, to_json(results), ours=OURS)
     return path
 
 

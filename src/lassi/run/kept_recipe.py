@@ -7,7 +7,7 @@ from lassi.base.draft import WouldReplace
 from lassi.base.errors import UserError
 from lassi.base.files import read_ours
 from lassi.base.identity import differing
-from lassi.base.sealed import MOST_BYTES, marker, read_sealed, write_sealed
+from lassi.base.sealed import MOST_BYTES, document_start, read_sealed, write_sealed
 from lassi.recipe.recipe import FORMAT, KIND, Recipe
 from lassi.run import folder as places
 
@@ -33,7 +33,7 @@ def load_recipe_of(run: Path) -> Recipe:
     """The recipe that made a run."""
     path = places.existing_run(run) / places.RECIPE
     older = UserError(f"'{run}' was not made by this version of lassi.", hint="Run its recipe again in a new folder.")
-    if marker(KIND) not in read_ours(path, most=MOST_BYTES):
+    if not read_ours(path, most=MOST_BYTES).startswith(document_start(KIND)):
         raise older
     content = read_sealed(path, KIND, remedy="Restore it from a copy, or run the recipe again in a new folder.")
     if content.get("format") != FORMAT:
