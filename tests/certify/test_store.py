@@ -93,6 +93,17 @@ Change = Callable[[dict[str, Any]], object]
             "it is certified, but its surplus is -1",
         ),
         (lambda c: c.update(outcome="certified", counterexample=None, predicted=None), "certified without a class"),
+        (lambda c: c.update(flip=-1.0), "its flip is -1"),
+        (
+            lambda c: c.update(outcome="counterexample", counterexample={"t": [0.5], "predicted": 1 - c["predicted"]}),
+            "it has a counterexample, but no flip",
+        ),
+        (
+            lambda c: c.update(
+                outcome="counterexample", counterexample={"t": [0.5], "predicted": 1 - c["predicted"]}, flip=0.6
+            ),
+            r"its flip is 0\.6, but its counterexample is nearer",
+        ),
         (
             lambda c: c.update(outcome="counterexample", counterexample=None),
             "its outcome and its counterexample contradict each other",

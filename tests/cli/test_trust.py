@@ -190,6 +190,39 @@ def test_results_that_do_not_match_their_certificates_are_refused(lassi, copied:
     assert (code, "do not match the certificates" in err) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda cell: cell["test"].update(accuracy=1.0), "cells[0].test.accuracy is 1, not 0."),
+        (lambda cell: cell.update(distance=0.0), "cells[0].distance is 0, not "),
+        (lambda cell: cell.update(end_points_equal=1.0), "cells[0].end_points_equal is 1, not 0."),
+    ],
+)
+def test_figures_that_are_not_measured_again_are_contradicted(lassi, copied: Path, change, named: str) -> None:
+    forge(copied / "results.json", lambda results: change(results["cells"][0]))
+    code, _, err = lassi("recheck", str(copied), "--sample", "0")
+    assert (code, "results.json' is not what is measured now: " in err, named in err) == (1, True, True), err
+
+
+def test_the_page_of_another_run_is_noticed(lassi, copied: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    assert lassi(*run_command(other), "--set", "flow.train.steps=21")[0] == 0
+    shutil.copy(other / "report.html", copied / "report.html")
+    code, _, err = lassi("recheck", str(copied), "--sample", "0")
+    assert (code, "report.html' shows other results than 'results.json' next to it" in err) == (1, True)
+
+
+def test_recheck_says_what_is_missing(lassi, copied: Path) -> None:
+    shutil.rmtree(copied / "certificates")
+    code, _, err = lassi("recheck", str(copied))
+    assert (code, "does not have all its certificates yet" in err) == (1, True)
+    (copied / "results.json").unlink()
+    (copied / "report.html").unlink()
+    code, out, err = lassi("recheck", str(copied))
+    assert code == 0, err
+    assert [f"There is no '{copied / name}' (yet)." in out for name in ("results.json", "report.html")] == [True, True]
+
+
 def test_results_about_other_certificates_are_refused(lassi, copied: Path) -> None:
     file = next((copied / "certificates").glob("lassi*exact-joint*.jsonl"))
     forge_line(file, lambda c: c.update(outcome="undecided", counterexample=None))
@@ -225,9 +258,11 @@ def test_a_finished_run_stands_up_to_a_recheck(lassi, nano_run: Path, tmp_path: 
 
 def test_recheck_works_without_the_dataset(lassi, copied: Path) -> None:
     forge(copied / "recipe.json", lambda recipe: recipe["data"].update(name="celeba", root="/nowhere"))
+    (copied / "report.html").unlink()
     code, out, err = lassi("recheck", str(copied))
     assert code == 0, err
     assert "exact-joint" in out
+    assert "The results were not measured again, without the data: " in out
 
 
 def test_a_forged_exact_certificate_is_contradicted(lassi, copied: Path) -> None:
@@ -296,6 +331,33 @@ def test_terminal_escapes_in_names_stay_names(lassi, copied: Path) -> None:
     assert "\\x1b[2J" in err
     code, out, err = lassi("report", str(copied), "--out", f"{name}.html")
     assert (code, "\x1b" in out + err) == (0, False)
+
+
+LASSI = [sys.executable, "-m", "lassi.cli.main"]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_that_lacks_characters_gets_others(nano_run: Path, encoding: str) -> None:
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(
+        [*LASSI, "recheck", str(nano_run), "--sample", "1"], env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"proven again" in done.stdout
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_output_that_was_closed_goes_nowhere(nano_run: Path, closed: str) -> None:
+    command = f"{' '.join(LASSI)} runs --root {nano_run.parent} {closed}"
+    assert subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("words", ["--version", "certify --help", "--help"])
+def test_output_that_cannot_be_written_is_reported(words: str) -> None:
+    done = subprocess.run(["sh", "-c", f"{' '.join(LASSI)} {words} > /dev/full"], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"lassi: The operating system reports: No space left on device.")
+    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.slow

@@ -127,11 +127,30 @@ def flip_raised(own: Exhibit, _: Exhibit) -> Exhibit | None:
     return None if flip is None else own.but(flip=1.2 * flip)
 
 
+def margin_and_slack_raised(own: Exhibit, _: Exhibit) -> Exhibit | None:
+    """So that their difference stays below the truth."""
+    if not (own.is_certified and own.is_joint and "kinks" in own.certificate.figures):
+        return None
+    margin = own.figure("margin")
+    return own.but(figures={"margin": 1.5 * margin, "slack": 0.6 * margin})
+
+
+def flip_left_out(own: Exhibit, _: Exhibit) -> Exhibit | None:
+    if own.is_certified or own.similar.rank > 1 or own.certificate.flip is None:
+        return None
+    return own.but(flip=None)
+
+
+def flip_invented(own: Exhibit, _: Exhibit) -> Exhibit | None:
+    return None if own.is_joint else own.but(flip=100.0)
+
+
 FORGERS: dict[str, Forger] = {
     "a refuted person marked certified": refuted_as_certified,
     "the same without a proof": refuted_as_certified_without_proof,
     "margin raised by 1%": margin_raised(1.01),
     "margin raised tenfold": margin_raised(10.0),
+    "margin and slack raised": margin_and_slack_raised,
     "a leaf left out": leaf_left_out,
     "a leaf shrunk by 1e-9": leaf_shrunk,
     "knots left out, margin raised": knots_left_out,
@@ -144,4 +163,6 @@ FORGERS: dict[str, Forger] = {
     "counterexample moved halfway": counterexample_moved(0.5),
     "counterexample moved out": counterexample_moved(2.5),
     "flip raised": flip_raised,
+    "flip left out": flip_left_out,
+    "flip invented": flip_invented,
 }

@@ -14,6 +14,7 @@ from lassi.certify.method import People, Subject
 from lassi.certify.people import Certifier
 from lassi.certify.proof import Proof
 from lassi.certify.settings import Certification
+from lassi.certify.terms import Terms
 from lassi.recheck.exact.checker import Checker
 from lassi.recheck.exact.verdict import Status
 from lassi.recheck.stored import ball_model
@@ -36,6 +37,16 @@ def test_honest_certificates_are_confirmed_with_their_margin(seed: int) -> None:
             assert margin - slack * 1.001 <= verdict.low <= verdict.high
         if not exhibit.is_joint:
             assert verdict.low <= verdict.high <= exhibit.figure("d_max")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_honest_certificates_agree_with_their_terms(seed: int) -> None:
+    for exhibit in exhibits(seed, flip=2.0 if seed % 3 == 0 else 1.0):
+        own = exhibit.certificate
+        terms = Terms(
+            own.of, own.method, own.radius, 0.0, None, exhibit.model.num_classes, exhibit.similar.num_directions
+        )
+        assert terms.objection(own) is None
 
 
 @pytest.mark.parametrize("seed", SEEDS)

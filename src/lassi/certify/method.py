@@ -102,6 +102,7 @@ class Method(ABC, Generic[Plan]):
     title: ClassVar[str]  # for table headings
     meaning: ClassVar[str]  # its glossary entry, in plain words
     decides: ClassVar[bool] = False  # refutes as well as proves, with counterexamples
+    states_flips: ClassVar[bool] = False  # how far everybody gets the same class, also beyond ε
 
     @abstractmethod
     def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> Plan:

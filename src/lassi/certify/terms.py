@@ -46,7 +46,7 @@ class Terms:
             return f"its alpha is {found.alpha}, which is more than {self.alpha:g}"
         if found.predicted is not None and not 0 <= found.predicted < self.num_classes:
             return f"its class is {found.predicted}, but there are {self.num_classes}"
-        return self._objection_to_example(found) or _objection_to_outcome(found)
+        return self._objection_to_example(found) or self._objection_to_flip(found) or _objection_to_outcome(found)
 
     def _objection_to_example(self, found: Certificate) -> str | None:
         example = found.counterexample
@@ -58,6 +58,17 @@ class Terms:
             return "its counterexample is not a similar person"
         if example.predicted == found.predicted or not 0 <= example.predicted < self.num_classes:
             return "its counterexample has no different class"
+        return None
+
+    def _objection_to_flip(self, found: Certificate) -> str | None:
+        """A flip is stated by methods that search for it, and is no farther away than the counterexample."""
+        if found.flip is None:
+            is_segment = "kinks" in found.figures and found.counterexample is not None
+            return "it has a counterexample, but no flip" if is_segment else None
+        if not method_named(self.method).states_flips or not 0 <= found.flip < math.inf:
+            return f"its flip is {found.flip:g}"
+        if found.counterexample is not None and found.flip > math.hypot(*found.counterexample.t) * ROUNDING:
+            return f"its flip is {found.flip:g}, but its counterexample is nearer"
         return None
 
 

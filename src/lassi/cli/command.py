@@ -4,6 +4,7 @@ import errno
 import functools
 import inspect
 import json
+import os
 import re
 import shlex
 import sys
@@ -161,10 +162,10 @@ def reporting_errors(work: Callable[[], None], *, debug: bool = False) -> int:
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             traceback.print_exception(error)
-        return _reported(error)
+        return reported(error)
 
 
-def _reported(error: BaseException) -> int:
+def reported(error: BaseException) -> int:
     """Report an error, and return its exit code."""
     if isinstance(error, UserError):
         warn(error.sentence, error.hint)
@@ -202,6 +203,16 @@ def _remedy(error: OSError) -> str:
             return "Free some space, or choose another disk with LASSI_CACHE or --out."
         case _:
             return "Check the path and its permissions."
+
+
+def prepare_streams() -> None:
+    """Let output that was closed go nowhere, and replace characters that a terminal cannot show."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, open as long as the program runs
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def warn(sentence: str, hint: str) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from lassi.base.draft import DISTRIBUTION
 from lassi.cli import bench, certify, data, demo, directions, flow, imports, recheck, report, run, runs
-from lassi.cli.command import INTERRUPTED, USERS_ERROR, group, warn
+from lassi.cli.command import INTERRUPTED, USERS_ERROR, group, prepare_streams, reported, warn
 
 ABOUT = """Proves, person by person, that an image classifier gives the same answer to everybody who differs
 from that person only in chosen attributes, such as skin tone, age, hair colour or orientation.
@@ -41,13 +41,14 @@ def lassi(context: typer.Context, version: Version = False) -> None:
 
 def main() -> None:
     """Run the command line; a usage error also counts as the user's, with that exit code."""
+    prepare_streams()
     try:
         sys.exit(app(standalone_mode=False))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(INTERRUPTED)
     except Exception as error:
         if not hasattr(error, "format_message"):  # not a usage error, whose class typer does not export
-            raise
+            sys.exit(reported(error))
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "lassi"
         warn(str(error.format_message()), f"Run `{path} --help` for its options.")

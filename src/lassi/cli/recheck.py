@@ -52,6 +52,8 @@ def _print(found: "Recheck") -> None:
         echo(f"{found.files.verified:,} files are as they were written.")
         for stranger in found.files.strangers:
             echo(f"not written by lassi: {stranger}")
+        for note in found.files.notes:
+            echo(note)
     words = ("confirmed", "unproven", "contradicted", "nothing")
     counts = [[f"{check.verdicts.get(word, 0):,}" for word in words] for check in found.certificates]
     rows = [

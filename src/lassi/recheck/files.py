@@ -53,11 +53,13 @@ class FileCheck:
     Args:
         verified: how many files are as they were written.
         strangers: files that lassi did not write.
+        notes: what could not be checked, or is missing, in one sentence each.
     """
 
     verified: int = 0
     problems: list[Problem] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def check_files(folder: Path, *, progress: Progress = SILENT) -> FileCheck:

@@ -6,12 +6,10 @@ from pathlib import Path
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
 from lassi.recheck.certificates import CertificateCheck, check_certificates
+from lassi.recheck.figures import check_figures
 from lassi.recheck.files import FileCheck, Problem, check_files
 from lassi.recheck.kept import KeptRun
-from lassi.report.write import refuse_unfinished
-from lassi.results.store import read_results
 from lassi.run import folder as places
-from lassi.run.run import Run
 
 SAMPLE = 100  # certificates per file, unless all are asked for
 
@@ -53,7 +51,7 @@ def recheck(
         kept, files = KeptRun(path, progress), sorted((path / places.CERTIFICATES).glob("*.jsonl"))
         found = check_files(path, progress=progress)
         if not found.problems:
-            found.problems.extend(_wrong_results(path))
+            check_figures(path, found, progress=progress)
     elif path.is_file():
         kept, files, found = KeptRun(run or _run_of(path), progress), [path], None
     else:
@@ -79,19 +77,3 @@ def _run_of(certificates: Path) -> Path:
     if not (run / places.RECIPE).is_file():
         raise UserError(f"'{certificates}' is not in the folder of a run.", hint="Give its run, too: --run FOLDER.")
     return run
-
-
-def _wrong_results(folder: Path) -> list[Problem]:
-    """Whether the results are those of the certificates; only if the data are there, since results count labels."""
-    if not (folder / places.RESULTS).is_file() or not any((folder / places.CERTIFICATES).glob("*.jsonl")):
-        return []
-    run = Run.open(folder)
-    try:
-        _ = run.dataset
-    except UserError:
-        return []
-    try:
-        refuse_unfinished(run, read_results(folder))
-    except UserError as error:
-        return [Problem(str(folder / places.RESULTS), error.sentence)]
-    return []

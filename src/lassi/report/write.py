@@ -13,7 +13,7 @@ from lassi.report.document import document_of
 from lassi.report.page import render
 from lassi.results.measure import certificate_results, made_of
 from lassi.results.records import MethodResult, Results
-from lassi.results.store import read_results
+from lassi.results.store import read_results, results_digest
 from lassi.run.folder import PAGE
 from lassi.run.run import Run
 
@@ -24,6 +24,8 @@ START = b"""<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="generator" content="lassi">
 """
+HEAD = START.decode()
+RESULTS_OF_PAGE = '<meta name="lassi-results" content="{}">'
 END = "<!-- SHA-256 of everything above: {} -->\n"
 
 
@@ -46,7 +48,8 @@ def is_reported(run: Run) -> bool:
 def report_of(run: Run, results: Results, out: Path | None = None, *, progress: Progress = SILENT) -> Path:
     """Write the page of a run with these results."""
     refuse_unfinished(run, results)
-    page = render(document_of(run, results, progress=progress))
+    drawn = render(document_of(run, results, progress=progress))
+    page = drawn.replace(HEAD, HEAD + RESULTS_OF_PAGE.format(results_digest(results)) + "\n", 1)
     path = out or run.folder / PAGE
     write_whole(path, sealed_page(page), ours=PAGES)
     return path

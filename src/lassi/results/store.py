@@ -1,5 +1,6 @@
 """``results.json``: written whole, read back, and described by a JSON Schema."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from pydantic import TypeAdapter
 
 from lassi.base.errors import UserError
 from lassi.base.files import read_ours, write_whole
+from lassi.base.identity import digest
 from lassi.base.sealed import MOST_BYTES, document_of, seal, typed, unseal
 from lassi.certify.certificate import KIND as CERTIFICATE
 from lassi.certify.certificate import Certificate, Outcome
@@ -27,7 +29,25 @@ def write_results(results: Results, folder: Path) -> Path:
 
 def to_json(results: Results) -> bytes:
     """Results as the bytes of a JSON document."""
-    return seal(KIND, _adapter().dump_python(results, mode="json"))
+    return seal(KIND, as_json(results))
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """Results as what JSON can represent."""
+    content: dict[str, Any] = _adapter().dump_python(results, mode="json")
+    return content
+
+
+def results_digest(results: Results) -> str:
+    """A hash of all figures but times, by which a page names the results that it shows."""
+    cells = [
+        replace(
+            cell,
+            certificates={name: replace(found, seconds_per_person=None) for name, found in cell.certificates.items()},
+        )
+        for cell in results.cells
+    ]
+    return digest(as_json(replace(results, cells=cells)))
 
 
 def read_results(folder: Path) -> Results:

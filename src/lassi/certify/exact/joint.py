@@ -39,6 +39,7 @@ class ExactJoint(Method[Search]):
         "many directions the search can run out of budget; then the person stays undecided."
     )
     decides = True
+    states_flips = True
 
     def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> Search:  # noqa: ARG002
         return Search(settings.flip, settings.max_boxes)

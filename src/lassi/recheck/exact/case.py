@@ -110,9 +110,13 @@ class Case:
         numbers = [own.radius, *(value for value in (own.flip, *own.figures.values()) if value is not None)]
         if not all(map(math.isfinite, numbers)) or not own.radius > 0:
             return "A number of the certificate is not finite, or its radius is not positive."
+        if own.flip is not None and (own.flip < 0 or not self.is_joint):
+            return f"It claims a flip of {own.flip:g}, which no such certificate has."
         needed = ("margin", "slack") if self.is_joint else ("d_max", "class_radius")
         if any(own.figures.get(name) is None for name in needed):
             return f"The certificate lacks one of its figures {' and '.join(needed)}."
+        if self.is_joint and self.figure("slack") < 0:
+            return "Its slack is negative."
         if (own.counterexample is not None) == self.is_certified:
             return "The outcome and the counterexample do not fit together."
         return None if self.proof is None else _objection_to_proof(self.proof, n)

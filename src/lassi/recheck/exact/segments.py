@@ -10,6 +10,7 @@ This needs nothing of the knots. Where one is missing or displaced, e is larger 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from lassi.recheck.exact.arithmetic import ZERO, Array, Row, arb, arb_mat, float
 from lassi.recheck.exact.case import RELATIVE, Case
 from lassi.recheck.exact.network import Along
 from lassi.recheck.exact.verdict import Enclosure, Status, Verdict, contradicted, short
+
+SHARE_OF_ROUNDING = 1e-6  # of the largest output; float64 is off by some 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,11 @@ class Traced:
     values: list[Row]
     errors: list[Row]
     rest: Row
+
+    @cached_property
+    def rounding(self) -> float:
+        """The most by which rounding can put a margin off, whatever slack a certificate claims."""
+        return SHARE_OF_ROUNDING * max(float(value.abs_upper()) for row in self.values for value in row)
 
     def least(self, radius: float) -> Enclosure:
         """The least output on [−radius, radius], whose ends are knots."""
@@ -100,6 +108,8 @@ def _crossings(t: Array, values: Array) -> Array:
 
 def check_segment(case: Case, along: Along, start: arb_mat) -> Verdict:
     """Whether the least margin along a segment is the one claimed: by the proof's knots, or by our own."""
+    if not case.is_certified and case.certificate.flip is None:
+        return contradicted("It has a counterexample, but says that nobody within reach has another class.")
     flip = _claimed_flip(case)
     reach = max(case.radius, flip)
     if case.proof is None:
@@ -136,7 +146,7 @@ def with_ends(knots: Iterable[float], *ends: float) -> list[float]:
 def _claimed_flip(case: Case) -> float:
     """Up to which |t| nobody is said to have another class; 0 if nothing is said."""
     if case.certificate.flip is not None:
-        return max(0.0, case.certificate.flip)
+        return case.certificate.flip
     return float(case.certificate.figures.get("searched") or case.radius) if case.is_certified else 0.0
 
 
@@ -144,7 +154,7 @@ def _judged(case: Case, traced: Traced, flip: float) -> Verdict:
     """What the outputs along the segment say about the claims."""
     found = traced.least(case.radius)
     margin, slack = case.figure("margin"), case.figure("slack")
-    allowed = slack + RELATIVE * abs(margin)
+    allowed = min(slack, traced.rounding) + RELATIVE * abs(margin)
     if case.is_certified and not margin > slack:
         return found.contradicted("It is certified, although its margin does not exceed its slack.")
     if case.is_certified and found.high < 0:
