@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from lassi.report.glossary import whole_glossary
-from lassi.results.paper import Pictures
+from lassi.results.paper.shown import Pictures
 from lassi.results.records import CellResult, Results
 from lassi.results.store import certificate_schema, from_json, results_schema
 from lassi.results.summary import ModelSummary, Spread, by_question, summarise, tables

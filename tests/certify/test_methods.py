@@ -16,7 +16,7 @@ from lassi.certify.people import Certifier
 from lassi.certify.settings import Certification
 from lassi.pipeline.stages import run_recipe
 from lassi.recipe.recipe import load_recipe
-from lassi.results.paper import Pictures
+from lassi.results.paper.shown import Pictures
 from lassi.results.store import read_results
 from lassi.results.summary import tables
 from networks import random_model, random_people, random_set

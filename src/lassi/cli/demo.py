@@ -45,7 +45,7 @@ def demo(
     from lassi.base.threads import use_threads
     from lassi.pipeline.stages import run_stages
     from lassi.recipe.recipe import load_recipe
-    from lassi.results.paper import Pictures
+    from lassi.results.paper.shown import Pictures
     from lassi.results.summary import tables
     from lassi.run.folder import PAGE
 

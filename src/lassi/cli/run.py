@@ -36,8 +36,9 @@ def run(
     from lassi.base.threads import use_threads
     from lassi.pipeline.stages import default_folder, run_stages
     from lassi.recipe.recipe import load_recipe
-    from lassi.results.paper import Pictures
+    from lassi.results.paper.shown import Pictures
     from lassi.results.summary import tables
+    from lassi.run.folder import PAGE
 
     use_threads(threads)
     settings, folder = load_recipe(recipe, changes or ()), out or default_folder(recipe)
@@ -49,5 +50,7 @@ def run(
         print_summary(tables(done.results, Pictures(settings.data.name, settings.data.size)))
     for path in done.written:
         echo(f"wrote {path}")
-    echo(f"Next: lassi directions {folder} · lassi show {folder} · lassi certify {folder} · lassi report {folder}")
+    if folder / PAGE in done.written:
+        echo(f"Open {folder / PAGE} in a browser to see what was proven, for whom, and what was not.")
+    echo(f"Next: lassi directions {folder} · lassi show {folder} · lassi certify {folder} · lassi recheck {folder}")
     return None

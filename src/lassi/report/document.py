@@ -27,7 +27,7 @@ from lassi.report.records import (
     QuestionView,
     SimilarityView,
 )
-from lassi.results.paper import Pictures, paper_figures
+from lassi.results.paper.shown import Pictures, paper_figures
 from lassi.results.records import MethodResult, Results, TruthResult
 from lassi.results.summary import ModelSummary, model_names, summarise
 from lassi.results.summary import by_question as models_by_question

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from lassi.certify.intervals import Interval
 from lassi.flow.check import FlowCheck
 from lassi.recipe.cells import Question
-from lassi.results.paper import PaperFigures
+from lassi.results.paper.shown import PaperFigures
 from lassi.results.records import BaselineResult, MethodResult, SceneCounts, TruthResult
 from lassi.results.summary import ModelSummary
 

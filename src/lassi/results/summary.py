@@ -9,7 +9,7 @@ from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import METHODS
 from lassi.recipe.cells import ModelSpec, Question
 from lassi.representation.methods import TRAINING_METHODS
-from lassi.results.paper import PaperFigures, Pictures, paper_figures
+from lassi.results.paper.shown import PaperFigures, Pictures, paper_figures
 from lassi.results.records import CellResult, MethodResult, Results
 
 
