@@ -92,7 +92,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(trained: Artefact, tmp_path: Pat
 
 
 def test_a_run_that_diverges_names_the_layer_and_leaves_no_flow(tmp_path: Path) -> None:
-    wild = FlowTraining(steps=60, batch=16, learning_rate=1e4, warmup=0, clip=None, validate_on=64)
+    wild = FlowTraining(steps=60, batch=16, learning_rate=1e4, warmup=0, clip="off", validate_on=64)
     with pytest.raises(
         Diverged, match=r"at step 2: the output of 'levels\.0\.steps\.0' is not finite, at learning rate"
     ):

@@ -57,7 +57,10 @@ def test_the_papers_settings_are_the_papers(name: str) -> None:
     assert (recipe.flow.levels, recipe.flow.flows, recipe.flow.channels, recipe.data.every) == (levels, 32, 512, every)
     assert recipe.representation.widths == [2048, 1024, 512]
     assert (recipe.representation.epochs, recipe.representation.batch) == (5, 500)
+    assert recipe.flow.train is not None
+    assert (recipe.flow.train.clip, recipe.flow.train.flips) == ("off", True)
     certify = recipe.certify
+    assert certify.fresh_check
     assert (certify.n, certify.n0, certify.n_rs, certify.n_rs0) == (10_000, 10_000, 100_000, 2_000)
     assert (certify.alpha_cs, certify.alpha_rs, certify.delta, certify.sigma_cs) == (0.01, 0.001, 0.05, 0.65)
     assert (certify.candidates, certify.quantile, certify.centre) == ("all", "hoeffding", "ball")

@@ -25,7 +25,8 @@ Batch = Annotated[int, Whole(1, 1_000_000)]
 NormedBatch = Annotated[int, Whole(2, 1_000_000)]  # BatchNorm needs two examples
 LearningRate = Annotated[float, Number(0, 10_000, above=True)]
 Decay = Annotated[str, OneOf("cosine", "constant")]
-Clip = Annotated[float, Number(0, 1e12, above=True)]
+CLIP = Number(0, 1e12, above=True)
+Clip = Annotated[float, CLIP]
 Steps = Annotated[int, Whole(1, 10**15)]  # of all epochs together
 
 

@@ -16,6 +16,7 @@ from lassi.base.errors import UserError
 from lassi.base.identity import digest
 from lassi.base.outside import shown
 from lassi.base.progress import SILENT, Progress
+from lassi.base.streams import Stream
 from lassi.base.workers import map_chunks
 from lassi.data.dataset import Images, Integers
 from lassi.data.decode import shrink
@@ -163,7 +164,9 @@ def _splits(root: Path, factors: Integers, seed: int) -> dict[str, Integers]:
             hint="Add what is missing, or remove the others for a random split by scene.",
         )
     scene = combination(factors) // NUM_ORIENTATIONS
-    return {name: np.flatnonzero(np.isin(scene, scenes)) for name, scenes in split_scenes(seed).items()}
+    parts = {name: np.flatnonzero(np.isin(scene, scenes)) for name, scenes in split_scenes(seed).items()}
+    # In the file's order, every 320th picture would show only three of the 15 orientations.
+    return {name: Stream(seed, f"shapes3d/order/{name}").numpy().permutation(part) for name, part in parts.items()}
 
 
 def _read_split(path: Path, count: int) -> Integers:

@@ -14,9 +14,9 @@ from lassi.base.compute import Compute
 from lassi.base.devices import usable
 from lassi.base.errors import UserError
 from lassi.base.identity import Identity
-from lassi.base.ranges import OneOf, Whole, refuse_unfit
+from lassi.base.ranges import Either, OneOf, Whole, refuse_unfit
 from lassi.base.streams import Stream
-from lassi.base.train import Batch, Clip, Decay, LearningRate, Trained, TrainSettings, Wording
+from lassi.base.train import CLIP, Batch, Decay, LearningRate, Trained, TrainSettings, Wording
 from lassi.base.trained import TrainedStage
 from lassi.base.workers import chunks
 from lassi.data.dataset import Dataset, Integers
@@ -38,7 +38,7 @@ class FlowTraining:
         learning_rate: of Adam, at its highest.
         warmup: steps in which the learning rate rises.
         decay: ``cosine`` or ``constant``.
-        clip: the largest norm of the gradient.
+        clip: the largest norm of the gradient; a larger gradient is scaled down. ``"off"``: no clipping.
         flips: mirror pictures at random.
         validate_every: steps between validations.
         validate_on: pictures of the validation split that are used.
@@ -52,7 +52,7 @@ class FlowTraining:
     learning_rate: LearningRate = 1e-3
     warmup: Annotated[int, Whole(0, MOST_STEPS)] = 100
     decay: Decay = "cosine"
-    clip: Clip | None = 50.0
+    clip: Annotated[float | str, Either(CLIP, OneOf("off"))] = 50.0
     flips: bool = False
     validate_every: Annotated[int, Whole(1, MOST_STEPS)] = 250
     validate_on: Annotated[int, Whole(1, 1_000_000_000)] = 512
@@ -68,7 +68,8 @@ class FlowTraining:
 
     def schedule(self) -> TrainSettings:
         """The part that the training loop asks for."""
-        return TrainSettings(self.steps, self.learning_rate, self.warmup, self.decay, self.clip, self.validate_every)
+        clip = None if isinstance(self.clip, str) else self.clip
+        return TrainSettings(self.steps, self.learning_rate, self.warmup, self.decay, clip, self.validate_every)
 
 
 class FlowTrainee:
