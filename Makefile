@@ -14,7 +14,7 @@ help:
 	@echo "make demo         from nothing to a page that shows who is provably treated alike"
 	@echo "make test         every check: style, types, direction of imports, documentation, tests"
 	@echo "make test-crash   interrupt runs at every change of a file, fill disks, flip bytes"
-	@echo "make test-fuzz    read some 40,000 damaged and hostile files"
+	@echo "make test-fuzz    read some 50,000 damaged and hostile files"
 	@echo "make test-lowest  the tests, with the lowest versions of the packages that pyproject.toml allows"
 	@echo "make format       rewrite the code in the house style"
 	@echo "make results      build the pages of measured results, the glossary and the schemas"

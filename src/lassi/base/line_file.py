@@ -3,9 +3,13 @@
 import json
 import os
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lassi.base.errors import UserError
 from lassi.base.files import os_errors_reported
@@ -73,6 +77,53 @@ class LineFile:
             f"'{self.path}' is not a file of {self.called} from this version of lassi.",
             hint="Choose a new file with --out; this one stays as it is.",
         )
+
+
+class LineIndex:
+    """Where the line of each key starts; a few bytes per line, however many there are."""
+
+    def __init__(self) -> None:
+        self.keys, self._starts = array("q"), array("q")
+        self._end = 0
+        self._sorted: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None  # keys, and the lines they are in
+
+    def add(self, key: int, length: int) -> None:
+        """A line of this length follows."""
+        self.keys.append(key)
+        self._starts.append(self._end)
+        self._end += length
+        self._sorted = None
+
+    def repeated(self) -> int | None:
+        """The number, from 1, of the first line whose key an earlier line has; None if there is none."""
+        keys, lines = self._by_key()
+        again = lines[1:][keys[1:] == keys[:-1]]
+        return int(again.min()) + 1 if len(again) else None
+
+    def has(self, keys: Sequence[int]) -> NDArray[np.bool_]:
+        """Which of these keys have a line."""
+        known, asked = self._by_key()[0], np.asarray(keys, np.int64)
+        if not len(known):
+            return np.zeros(len(asked), bool)
+        places = np.searchsorted(known, asked).clip(max=len(known) - 1)
+        return np.asarray(known[places] == asked)
+
+    def start_of(self, key: int) -> int | None:
+        """The place of a key's line; None if it has none."""
+        keys, lines = self._by_key()
+        place = int(np.searchsorted(keys, key))
+        return self._starts[lines[place]] if place < len(keys) and keys[place] == key else None
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def _by_key(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The keys in ascending order, and the line of each."""
+        if self._sorted is None:
+            keys = np.array(self.keys, np.int64)
+            lines = np.argsort(keys, kind="stable")
+            self._sorted = keys[lines], lines
+        return self._sorted
 
 
 def _is_unfinished(line: bytes) -> bool:

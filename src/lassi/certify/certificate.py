@@ -33,6 +33,11 @@ def _outcome(name: object) -> Outcome | None:
     return next((outcome for outcome in Outcome if outcome.name.lower() == name), None)
 
 
+def is_person(number: object) -> bool:
+    """Whether this can be a person's number, or −1 for a picture from elsewhere."""
+    return isinstance(number, int) and not isinstance(number, bool) and -1 <= number < 2**62
+
+
 @dataclass(frozen=True)
 class Counterexample:
     """A similar person who gets a different class.
@@ -101,6 +106,8 @@ class Certificate:
         """
         content = unseal(KIND, line, called=called, remedy=REMEDY)
         try:
+            if not is_person(content["person"]):
+                raise KeyError("person")
             return _adapter().validate_python(content | {"outcome": _outcome(content["outcome"])})
         except (KeyError, ValidationError):
             raise Damaged(f"{called} is not a certificate from this version of lassi.", hint=REMEDY) from None

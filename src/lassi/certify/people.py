@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
+import numpy as np
 from torch import Tensor
 
 from lassi.base.errors import UserError, unknown
@@ -117,20 +118,24 @@ def certify_people(
     kept = None if proofs is None else ProofFile(file.path)
     with file.writing() if _missing(people, file, kept) else file.only_reading():  # a complete one may be read-only
         refuse_other_latents(file, people)
-        for certificates, seconds in _certified(certifier, people, _missing(people, file, kept), progress):
-            new = [certificate for certificate in certificates if certificate.person not in file]
+        missing = _missing(people, file, kept)
+        numbers = [people.numbers[row] for row in missing]
+        unproven = {person for person, has in zip(numbers, file.has(numbers), strict=True) if has}
+        for certificates, seconds in _certified(certifier, people, missing, progress):
+            new = [certificate for certificate in certificates if certificate.person not in unproven]
             if new:
                 file.append(new, seconds)
             if kept is not None and proofs is not None:
-                numbers = [certificate.person for certificate in certificates]
-                kept.append({number: proofs.pop(number, Proof()) for number in numbers})
+                kept.append({own.person: proofs.pop(own.person, Proof()) for own in certificates})
     return KeptCertificates(file, people.numbers)
 
 
 def _missing(people: Crowd, file: CertificateFile, proofs: ProofFile | None) -> list[int]:
     """The rows of the people who lack a certificate, or a proof where these are kept."""
-    numbers = enumerate(people.numbers)
-    return [row for row, person in numbers if person not in file or (proofs is not None and person not in proofs)]
+    lacks = ~file.has(people.numbers)
+    if proofs is not None:
+        lacks |= ~proofs.has(people.numbers)
+    return [int(row) for row in np.flatnonzero(lacks)]
 
 
 def _certified(
@@ -162,7 +167,7 @@ def latent_hash(z: Tensor) -> str:
 def refuse_other_latents(file: CertificateFile, people: Crowd) -> None:
     """Refuse a file whose certificates of these people are about latents other than theirs."""
     for some in in_chunks(people):
-        known = some.at([row for row, person in enumerate(some.numbers) if person in file])
+        known = some.at(np.flatnonzero(file.has(some.numbers)).tolist())
         for certificate, z in zip(file.of(known.numbers), known.z, strict=True):
             if certificate.latent != latent_hash(z):
                 raise UserError(

@@ -1,10 +1,14 @@
 """Proofs on disk, next to the certificates that they belong to: one sealed JSON line each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lassi.base.line_file import LineFile
+import numpy as np
+from numpy.typing import NDArray
+
+from lassi.base.line_file import LineFile, LineIndex
 from lassi.base.sealed import Damaged, seal_line, unseal
+from lassi.certify.certificate import is_person
 from lassi.certify.proof import Proof
 
 KIND, SUFFIX = "proof", ".proofs"  # of a line, and of the file
@@ -21,14 +25,14 @@ class ProofFile:
     def __init__(self, certificates: Path) -> None:
         self.path = certificates.with_suffix(SUFFIX)
         self._lines = LineFile(self.path, KIND, "person", "proofs")
-        self._starts: dict[int, int] = {}  # of each person's line
-        self._end = 0  # of the last complete line
+        self._index = LineIndex()
         for number, line in enumerate(self._lines.lines(), start=1):
             content = unseal(KIND, line, called=f"'{self.path}', line {number}", remedy=REMEDY)
-            if not isinstance(content.get("person"), int) or content["person"] in self._starts:
-                raise Damaged(f"'{self.path}', line {number}: a person is missing or occurs twice.", hint=REMEDY)
-            self._starts[content["person"]] = self._end
-            self._end += len(line)
+            if not is_person(content.get("person")):
+                raise Damaged(f"'{self.path}', line {number} names no person.", hint=REMEDY)
+            self._index.add(content["person"], len(line))
+        if (again := self._index.repeated()) is not None:
+            raise Damaged(f"'{self.path}', line {again}: a person occurs twice.", hint=REMEDY)
 
     def append(self, proofs: Mapping[int, Proof]) -> None:
         """Append proofs by person; the caller is the only writer of the certificates."""
@@ -36,17 +40,18 @@ class ProofFile:
         lines = [seal_line(KIND, {"person": person, **proof.as_json()}) for person, proof in proofs.items()]
         self._lines.append(lines)
         for person, line in zip(proofs, lines, strict=True):
-            self._starts[person] = self._end
-            self._end += len(line)
+            self._index.add(person, len(line))
 
-    def __contains__(self, person: int) -> bool:
-        return person in self._starts
+    def has(self, people: Sequence[int]) -> NDArray[np.bool_]:
+        """Which of these people have a proof."""
+        return self._index.has(people)
 
     def of(self, person: int) -> Proof | None:
         """A person's proof; None if there is none."""
-        if person not in self:
+        start = self._index.start_of(person)
+        if start is None:
             return None
         with self.path.open("rb") as file:
-            file.seek(self._starts[person])
+            file.seek(start)
             line = file.readline()
         return Proof.from_json(unseal(KIND, line, called=f"'{self.path}', person {person}", remedy=REMEDY))

@@ -6,9 +6,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lassi.base.errors import UserError
 from lassi.base.files import os_errors_reported
-from lassi.base.line_file import LineFile
+from lassi.base.line_file import LineFile, LineIndex
 from lassi.base.lock import only_writer, remove_dead_lock
 from lassi.base.sealed import Damaged, seal_line, typed, unseal
 from lassi.certify.certificate import KIND, REMEDY, Certificate
@@ -51,21 +54,19 @@ class CertificateFile:
         self.path, self.terms = path, terms
         self._lines = LineFile(path, KIND, "person", "certificates")
         self._times = LineFile(path.with_suffix(TIMES_SUFFIX), TIMES, "people", "times")
-        self._starts: dict[int, int] = {}  # of each person's line
-        self._end = 0  # of the last complete line
         self._read()
 
     def _read(self) -> None:
-        self._starts, self._end = {}, 0
+        self._index = LineIndex()
         for number, line in enumerate(self._lines.lines(), start=1):
             certificate = Certificate.from_line(line, called=f"'{self.path}', line {number}")
             self._refuse(certificate, number)
-            self._starts[certificate.person] = self._end
-            self._end += len(line)
+            self._index.add(certificate.person, len(line))
+        if (line_number := self._index.repeated()) is not None:
+            person = self._index.keys[line_number - 1]
+            raise Damaged(f"'{self.path}', line {line_number}: person {person} occurs twice.", hint=REMEDY)
 
     def _refuse(self, certificate: Certificate, line: int) -> None:
-        if certificate.person in self._starts:
-            raise Damaged(f"'{self.path}', line {line}: person {certificate.person} occurs twice.", hint=REMEDY)
         if objection := self.terms.objection(certificate):
             raise UserError(
                 f"'{self.path}', line {line}: the certificate of person {certificate.person} does not belong here: "
@@ -96,19 +97,19 @@ class CertificateFile:
         self._lines.append(lines)
         self._times.append([seal_line(TIMES, asdict(Took(len(lines), round(seconds, 6))))])
         for certificate, line in zip(certificates, lines, strict=True):
-            self._starts[certificate.person] = self._end
-            self._end += len(line)
-
-    def __contains__(self, person: int) -> bool:
-        return person in self._starts
+            self._index.add(certificate.person, len(line))
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self._index)
+
+    def has(self, people: Sequence[int]) -> NDArray[np.bool_]:
+        """Which of these people have a certificate."""
+        return self._index.has(people)
 
     @property
     def people(self) -> list[int]:
         """The numbers of the people who have a certificate, in the order of the file."""
-        return list(self._starts)
+        return list(self._index.keys)
 
     def __getitem__(self, person: int) -> Certificate:
         return next(self.of([person]))
@@ -119,7 +120,9 @@ class CertificateFile:
             return
         with self.path.open("rb") as file:
             for person in people:
-                file.seek(self._starts[person])
+                start = self._index.start_of(person)
+                assert start is not None, f"person {person} has a certificate"
+                file.seek(start)
                 yield Certificate.from_line(file.readline(), called=f"'{self.path}', person {person}")
 
     @property

@@ -173,7 +173,7 @@ class Auditor:
         """The certificates already made for a group."""
         people = self.people(group)
         file = self.file(self.certifier(method, people))
-        if any(person not in file for person in people.numbers):
+        if not file.has(people.numbers).all():
             raise UserError(
                 f"The run in '{self.run.folder}' does not have all its certificates yet ({self.cell.name}, {method}).",
                 hint=f"Run: {self.run.command}",
