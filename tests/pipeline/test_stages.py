@@ -1,5 +1,6 @@
 """A recipe, run whole: what it makes, what it shares, what it refuses before any work."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from lassi.run.auditor import Auditor
 from lassi.run.run import Run
 
 ONE = Compute(threads=1)
+NANO = Path(__file__).parents[1] / "nano.toml"
 
 
 def test_every_cell_has_a_model_and_work_is_shared(tiny_run: Run) -> None:
@@ -117,3 +119,40 @@ def test_published_weights_serve_as_the_flow(tiny_recipe: Path, tmp_path: Path) 
     wrong = load_recipe(str(tmp_path / "r.toml"), ["flow.flows=3"])
     with pytest.raises(UserError, match=r"2 levels × 2, 8 channels, but the recipe asks for 2 × 3"):
         run_recipe(wrong, tmp_path / "other", until="flow")
+
+
+def test_settings_are_tried_on_validation_people_alone(tmp_path: Path) -> None:
+    """Nobody of the test split is certified, and the figures are those of the validation people."""
+    changes = [
+        "experiment.0.split=valid",
+        "experiment.0.sigma_cs=[0.6, 0.65]",
+        "experiment.0.methods.lassi.lambda2=[0.1, 0.2]",
+        "certify.methods=['smoothed-modular', 'exact-joint']",
+        "data.scenes=1",
+    ]
+    recipe = load_recipe(str(NANO), changes)
+    done = run_stages(recipe, tmp_path / "run", compute=ONE)
+    assert done.results is not None
+    assert len(done.results.cells) == 2 * (1 + 2)
+    valid, test = (set(done.run.people(split).tolist()) for split in ("valid", "test"))
+    certified = {
+        json.loads(line)["person"]
+        for path in (tmp_path / "run/certificates").glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    }
+    assert certified == valid
+    assert not certified & test
+    for cell, found in zip(done.run.cells, done.results.cells, strict=True):
+        assert found.truth is None
+        assert found.certificates["smoothed-modular"].people == len(valid)
+        network, labels = done.run.load_network(cell), torch.from_numpy(done.run.labels(cell.task, "valid"))
+        right = network.predict(done.run.z("valid")) == labels
+        assert found.valid.accuracy == pytest.approx(right.double().mean().item())
+    radii = {
+        (found.model.sigma_cs, found.model.weights.get("lambda2")): found.certificates["smoothed-modular"]
+        for found in done.results.cells
+    }
+    assert radii[0.6, 0.1].mean_centre_radius != radii[0.65, 0.1].mean_centre_radius
+    assert radii[0.6, 0.1].mean_centre_radius != radii[0.6, 0.2].mean_centre_radius
+    page = (tmp_path / "run/report.html").read_text()
+    assert "on whom settings are chosen, so its figures are no evidence about others" in page

@@ -240,3 +240,74 @@ def test_what_is_changed_comes_after_an_experiments_own_settings() -> None:
     changed = recipe.certification(first, ["max_boxes=64", "n=2000"])
     assert (changed.max_boxes, changed.n, changed.methods) == (64, 2000, recipe.certification(first).methods)
     assert recipe.certification(first, ["methods=['exact-joint']"]).methods == ("exact-joint",)
+
+
+def study(**changes: object) -> Recipe:
+    """A recipe that tries several settings on validation people."""
+    content = load_recipe("celeba-32").model_dump(mode="json", exclude_none=True)
+    lassi = {"lambda2": [0.05, 0.25, 1.0], "samples": 10, "sigma_rs": [1.0, 2.5]}
+    content["experiment"] = [
+        {
+            "target": "Smiling",
+            "sensitive": [["Young"]],
+            "split": "valid",
+            "sigma_cs": [0.6, 0.65],
+            "methods": {"naive": {"sigma_rs": [1.0, 2.5]}, "lassi": lassi},
+            **changes,
+        }
+    ]
+    content["run"] = {"seeds": [1]}
+    return Recipe.model_validate_json(json.dumps(content))
+
+
+def test_lists_of_settings_are_models_of_one_question_that_share_what_they_can() -> None:
+    recipe = study()
+    cells = recipe.cells()
+    assert len(cells) == 2 * 2 + 3 * 2 * 2
+    assert {cell.question for cell in cells} == {cells[0].question}
+    assert cells[0].question.split == "valid"
+    assert len({cell.key for cell in cells}) == len(cells)
+    assert len({cell.representation.folder for cell in cells}) == 1 + 3, "R does not depend on the noise"
+    assert len({cell.classifier_folder for cell in cells}) == 2 + 6, "nor does C on that of coefficients"
+    assert {recipe.certification(cell).sigma_cs for cell in cells} == {0.6, 0.65}
+    for cell in cells:
+        assert recipe.certification(cell).sigma_cs == cell.model.sigma_cs
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"split": "train"}, "It must be test or valid"),
+        ({"sigma_cs": [0.6, 0.6]}, "'experiment.sigma_cs' has 0.6 twice"),
+        ({"sigma_cs": []}, "a list of 1 to 100 values"),
+        (
+            {"methods": {"lassi": {"lambda2": [0.1, 0.1], "sigma_rs": 1.0}}},
+            "'methods.lassi.lambda2' has 0.1 twice",
+        ),
+        ({"methods": {"lassi": {"lambda2": [-1.0], "sigma_rs": 1.0}}}, "lambda2"),
+    ],
+)
+def test_settings_that_cannot_be_tried_are_refused(changes: dict[str, object], sentence: str) -> None:
+    with pytest.raises((UserError, ValueError)) as error:
+        study(**changes)
+    assert sentence in str(error.value)
+
+
+def test_the_papers_studies_stand_next_to_the_same_settings_alone() -> None:
+    found = {
+        (cell.method.name, cell.model.weights.get("lambda2"), cell.sigma_cs, cell.sigma_rs): paper_figures(
+            Pictures("celeba", 32), cell.question, cell.model
+        )
+        for cell in study().cells()
+    }
+    shares = {key: figures.certified.mean for key, figures in found.items() if figures}
+    assert shares == {
+        ("naive", None, 0.6, 1.0): 5.1,
+        ("naive", None, 0.6, 2.5): 36.3,
+        ("naive", None, 0.65, 1.0): 4.8,
+        ("naive", None, 0.65, 2.5): 36.3,
+        ("lassi", 0.05, 0.65, 1.0): 99.0,
+        ("lassi", 0.05, 0.65, 2.5): 99.0,
+        ("lassi", 0.25, 0.65, 1.0): 99.4,
+        ("lassi", 0.25, 0.65, 2.5): 99.4,
+    }

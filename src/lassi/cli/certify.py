@@ -32,7 +32,10 @@ Radius = Annotated[
     float | None,
     typer.Option("--radius", callback=a_radius, help="ε, in multiples of a direction.", show_default="the recipe's"),
 ]
-Split = Annotated[str, typer.Option("--split", help="The split to take people from.")]
+Split = Annotated[
+    str | None,
+    typer.Option("--split", help="The split to take people from.", show_default="the one that the recipe judges"),
+]
 Every = Annotated[
     int | None, typer.Option("--every", min=1, max=10**9, help="Take every n-th person.", show_default="the recipe's")
 ]
@@ -65,7 +68,7 @@ def certify(
     sensitive: Sensitive = None,
     kind: Kind = None,
     radius: Radius = None,
-    split: Split = "test",
+    split: Split = None,
     every: Every = None,
     image: Annotated[Path | None, typer.Option("--image", help="Certify this picture instead of a split.")] = None,
     sigma_rs: Annotated[
@@ -109,7 +112,7 @@ def certify(
     chosen = method_named(method or default_method(auditor.similar)).name
     if image is not None:
         return _certify_picture(auditor, image, chosen, out, as_json)
-    people = auditor.people(split, every=every)
+    people = auditor.people(split or auditor.cell.question.split, every=every)
     _warn_of_abstentions(auditor, chosen)
     auditor = replace(auditor, keeps_proofs=keep_proofs)
     file, found = auditor.certify(chosen, people, out, progress=for_stream())
@@ -178,7 +181,7 @@ def attack(
     sensitive: Sensitive = None,
     kind: Kind = None,
     radius: Radius = None,
-    split: Split = "test",
+    split: Split = None,
     every: Every = None,
     ways: Annotated[
         list[str] | None,
@@ -199,7 +202,7 @@ def attack(
     from lassi.certify.exact.attack import WAYS
 
     auditor = _auditor(run, model, task, sensitive, kind, radius, None, seed, None, threads)
-    people = auditor.people(split, every=every)
+    people = auditor.people(split or auditor.cell.question.split, every=every)
     found = auditor.attack(people, ways=ways or WAYS, samples=samples, progress=for_stream())
     hit = [attack for attack in found if attack.nearest is not None]
     if as_json:
@@ -238,7 +241,7 @@ def _auditor(
     use_threads(threads)
     opened = Run.open(run, progress=for_stream())
     cell = pick_cell(opened.cells, method=model, task=task, sensitive=sensitive or (), kind=kind, sigma_rs=sigma_rs)
-    settings = opened.recipe.certification(cell.experiment, changes or ())
+    settings = opened.recipe.certification(cell, changes or ())
     if sigma_rs is not None and sigma_rs != cell.sigma_rs:
         warn(f"The classifier was trained with noise {cell.sigma_rs:g}, not {sigma_rs:g}.", "It may be less certain.")
     return Auditor(opened, cell, settings, radius, sigma_rs, seed)

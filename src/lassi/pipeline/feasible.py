@@ -6,7 +6,7 @@ from lassi.base.errors import UserError
 from lassi.certify.method import Shape
 from lassi.certify.methods import method_named
 from lassi.data.factors import FactorDataset
-from lassi.recipe.tables import ExperimentTable
+from lassi.recipe.cells import Cell
 from lassi.run.makers import read_source
 from lassi.run.roles import refuse_two_roles
 from lassi.run.run import SCENES, Run
@@ -34,22 +34,21 @@ def refuse_impossible(run: Run) -> None:
             _refuse_one_class(run, attribute, "train")
         for task in (experiment.target, *experiment.predicts):
             _refuse_one_class(run, task, data.learn_from)
-        _refuse_infeasible(run, experiment)
+    for cell in run.cells:
+        if cell.seed == run.seed:
+            _refuse_infeasible(run, cell)
 
 
-def _refuse_infeasible(run: Run, experiment: ExperimentTable) -> None:
+def _refuse_infeasible(run: Run, cell: Cell) -> None:
     """Refuse certificates that this many draws can never give, before days are spent on training models."""
-    most = max(len(run.people(group)) for group in ("test", *([SCENES] if run.has_truth else [])))
-    settings, recipe = run.recipe.certification(experiment).shared_by(most), run.recipe
-    kind = kind_named(experiment.directions)
-    noises = [sigma for method in experiment.compared.values() for sigma in method.sigmas]
-    for sensitive in experiment.sensitive:
-        vectors = sum(kind.num_vectors(len(run.dataset.attribute(name).values)) for name in sensitive)
-        shape = Shape(experiment.radius, vectors, recipe.representation.widths[-1], not recipe.classifier.hidden)
-        for name in settings.methods:
-            method = method_named(name)
-            for sigma in noises:
-                method.refuse_infeasible(method.plan(settings, experiment.radius, sigma), shape)
+    groups = [cell.question.split, *([SCENES] if run.has_truth else [])]
+    settings, recipe = run.recipe.certification(cell).shared_by(max(len(run.people(g)) for g in groups)), run.recipe
+    kind, radius = kind_named(cell.experiment.directions), cell.experiment.radius
+    vectors = sum(kind.num_vectors(len(run.dataset.attribute(name).values)) for name in cell.sensitive)
+    shape = Shape(radius, vectors, recipe.representation.widths[-1], not recipe.classifier.hidden)
+    for name in settings.methods:
+        method = method_named(name)
+        method.refuse_infeasible(method.plan(settings, radius, cell.sigma_rs), shape)
 
 
 def _refuse_one_class(run: Run, attribute: str, group: str) -> None:

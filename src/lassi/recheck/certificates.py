@@ -108,7 +108,7 @@ def _chosen(people: Sequence[int], sample: int | None, seed: int) -> list[int]:
 def _certifier(kept: KeptRun, cell: Cell, first: Certificate) -> Certifier:
     """The method with the settings that the certificates name, applied to the model of the artefacts."""
     subject = Subject(kept.model(cell), kept.similar(cell, first.radius), first.seed or 0)
-    settings = kept.recipe.certification(cell.experiment)
+    settings = kept.recipe.certification(cell)
     for people in _family(kept, settings.family):
         found = Certifier.of(first.method, subject, settings, sigma_rs=cell.sigma_rs, people=people)
         if found.settings_hash == first.of.get("settings"):

@@ -27,6 +27,7 @@ class Question:
         sensitive: the attributes in which similar people may differ.
         kind: of directions.
         radius: ε.
+        split: the people who are judged.
     """
 
     table: str
@@ -35,6 +36,7 @@ class Question:
     sensitive: tuple[str, ...]
     kind: str
     radius: float
+    split: str = "test"
 
     @property
     def is_transfer(self) -> bool:
@@ -45,6 +47,7 @@ class Question:
     def title(self) -> str:
         """The question in words."""
         words = f"Predicting {self.task}, regardless of {' + '.join(self.sensitive)}"
+        words += "" if self.split == "test" else f", for the people of '{self.split}'"
         return f"{self.table}: {words}" if self.table else words
 
     def __str__(self) -> str:
@@ -60,6 +63,7 @@ class ModelSpec:
         weights: its settings: the weights of its losses, samples, …
         sigma_rs: the noise on representations that the classifier is trained with.
         epochs, batch: of R, where the experiment has its own.
+        sigma_cs: the noise on coefficients, in multiples of ε, where the experiment has its own.
     """
 
     method: str
@@ -67,6 +71,7 @@ class ModelSpec:
     sigma_rs: float
     epochs: int | None = None
     batch: int | None = None
+    sigma_cs: float | None = None
 
     def __str__(self) -> str:
         """The method, with its non-default settings.
@@ -121,16 +126,19 @@ class Cell:
     task: str
     sigma_rs: float
     seed: int
+    sigma_cs: float | None = None
 
     @property
     def question(self) -> Question:
         table = self.experiment
-        return Question(table.table, table.target, self.task, self.sensitive, table.directions, table.radius)
+        return Question(
+            table.table, table.target, self.task, self.sensitive, table.directions, table.radius, table.split
+        )
 
     @property
     def model(self) -> ModelSpec:
         table = self.experiment
-        return ModelSpec(self.method.name, self.method.weights, self.sigma_rs, table.epochs, table.batch)
+        return ModelSpec(self.method.name, self.method.weights, self.sigma_rs, table.epochs, table.batch, self.sigma_cs)
 
     @property
     def representation(self) -> RepresentationCell:
@@ -167,7 +175,10 @@ def _title(method: str, sensitive: tuple[str, ...]) -> str:
 def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int]) -> list[Cell]:
     """All cells of the experiments, seeds innermost; duplicates are refused, and more than anybody could train."""
     models = sum(
-        len(experiment.sensitive) * len(experiment.predicts) * sum(len(m.sigmas) for m in experiment.compared.values())
+        len(experiment.sensitive)
+        * len(experiment.predicts)
+        * len(experiment.coefficient_noises)
+        * sum(len(method.sigmas) for method in experiment.compared)
         for experiment in experiments
     )
     if models * len(seeds) > MOST_CELLS:
@@ -177,11 +188,12 @@ def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int]) -> list
             hint="Split it into several recipes, or leave out seeds.",
         )
     cells = [
-        Cell(experiment, tuple(sensitive), method, task, sigma, seed)
+        Cell(experiment, tuple(sensitive), method, task, sigma, seed, sigma_cs)
         for experiment in experiments
         for sensitive in experiment.sensitive
         for task in experiment.predicts
-        for method in experiment.compared.values()
+        for method in experiment.compared
+        for sigma_cs in experiment.coefficient_noises
         for sigma in method.sigmas
         for seed in seeds
     ]

@@ -55,7 +55,7 @@ class Recipe(Table):
         for experiment in self.experiment:
             self.representation.training(Objective(), experiment.epochs, experiment.batch)
         for question, cells in by_question(self.cells()).items():
-            if len({self.certification(cell.experiment).methods for cell in cells}) > 1:
+            if len({self.certification(cell).methods for cell in cells}) > 1:
                 raise UserError(
                     f"The models of one question are certified by different methods: {question}.",
                     hint='Give their experiments the same `certify`, or different names: table = "…".',
@@ -75,14 +75,17 @@ class Recipe(Table):
         """The same recipe with some keys changed, such as ``"certify.n=2000"``."""
         return _validated("the recipe", self.model_dump(mode="json", exclude_none=True), changes)
 
-    def certification(self, experiment: ExperimentTable, changes: Sequence[str] = ()) -> Certification:
-        """How the people of an experiment are certified.
+    def certification(self, cell: Cell, changes: Sequence[str] = ()) -> Certification:
+        """How people are certified for a cell.
 
         Args:
             changes: such as ``"max_boxes=4096"``; they override the recipe's settings.
         """
-        methods = self.certify.methods if experiment.certify is None else tuple(experiment.certify)
-        own = replace(self.certify, methods=methods)
+        own = self.certify
+        if cell.experiment.certify is not None:
+            own = replace(own, methods=tuple(cell.experiment.certify))
+        if cell.sigma_cs is not None:
+            own = replace(own, sigma_cs=cell.sigma_cs)
         if not changes:
             return own
         recipe = self.model_copy(update={"certify": own})

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 from lassi.base.errors import UserError, unknown
 from lassi.base.outside import shown
-from lassi.base.ranges import MULTIPLE, SEED, Several, Text, Whole, refuse_twice
+from lassi.base.ranges import MULTIPLE, SEED, Either, OneOf, Several, Text, Whole, refuse_twice
 from lassi.base.train import Batch, Decay, Epochs, LearningRate, NormedBatch
 from lassi.certify.methods import refuse_unknown
 from lassi.certify.settings import SOME_METHODS
@@ -138,7 +138,8 @@ class MethodsBase(Table):
         if not self.chosen():
             raise UserError("An experiment has no method.", hint=f"Choose from {', '.join(TRAINING_METHODS)}.")
         for method in self.chosen().values():
-            method.objective()
+            for variant in method.variants():
+                variant.objective()
         return self
 
 
@@ -157,6 +158,8 @@ class ExperimentTable(Table):
         directions: the kind of directions; see :data:`lassi.similarity.registry.KINDS`.
         radius: ε, in multiples of a direction.
         epochs, batch: for R, if different from the recipe's.
+        sigma_cs: the noise on coefficients, if different from the recipe's; several values make several models.
+        split: the people who are judged: ``test``, or ``valid`` to choose settings.
         baselines: classifiers on images and on latents to compare with: ``resnet``, ``mlp``.
         certify: the certification methods, if different from the recipe's.
     """
@@ -169,6 +172,8 @@ class ExperimentTable(Table):
     radius: Annotated[float, MULTIPLE] = 1.0
     epochs: Epochs | None = None
     batch: NormedBatch | None = None
+    sigma_cs: Annotated[float | list[float], Either(MULTIPLE, Several(MULTIPLE, 1, 100))] | None = None
+    split: Annotated[str, OneOf("test", "valid")] = "test"
     methods: MethodsTable  # type: ignore[valid-type]
     baselines: Names = []
     certify: Annotated[list[str], SOME_METHODS] | None = None
@@ -179,9 +184,15 @@ class ExperimentTable(Table):
         return self.tasks or [self.target]
 
     @property
-    def compared(self) -> dict[str, TrainingMethod]:
-        """The training methods that are compared, by name."""
-        return self.methods.chosen()  # type: ignore[attr-defined]
+    def compared(self) -> list[TrainingMethod]:
+        """The training methods that are compared, one for each value of their weights."""
+        chosen: dict[str, TrainingMethod] = self.methods.chosen()  # type: ignore[attr-defined]
+        return [variant for method in chosen.values() for variant in method.variants()]
+
+    @property
+    def coefficient_noises(self) -> list[float | None]:
+        """The values of σ_cs; None for the recipe's."""
+        return [*self.sigma_cs] if isinstance(self.sigma_cs, list) else [self.sigma_cs]
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:
@@ -192,6 +203,7 @@ class ExperimentTable(Table):
             if baseline not in BASELINES:
                 raise unknown("baseline", baseline, BASELINES)
         refuse_unknown(self.certify or [])
+        refuse_twice("experiment.sigma_cs", self.coefficient_noises)
         for name, values in {"tasks": self.tasks, "baselines": self.baselines, "certify": self.certify or []}.items():
             refuse_twice(f"experiment.{name}", values)
         for attributes in self.sensitive:

@@ -46,7 +46,7 @@ def document_of(run: Run, results: Results, *, progress: Progress = SILENT) -> D
         evidence = Evidence(run, cells, model_names(models[question]))
         evidences.append(evidence)
         views.append(_view(evidence, models[question]))
-    units = run.units("test")
+    units = run.units(views[0].question.split)
     return Document(
         run.folder.name,
         about_data(run),
@@ -74,7 +74,7 @@ def _view(evidence: Evidence, models: list[ModelSummary]) -> QuestionView:
             ModelRow(name, model, paper_figures(pictures, question, model.model))
             for name, model in zip(names, models, strict=True)
         ],
-        evidence.run.knows_similar(question.sensitive),
+        evidence.run.knows_truth(evidence.first),
         evidence.gave_up_after(),
         evidence.curve(),
         evidence.radii(),

@@ -50,7 +50,7 @@ class Evidence:
 
     @property
     def methods(self) -> list[str]:
-        return list(self.run.recipe.certification(self.first.experiment).methods)
+        return list(self.run.recipe.certification(self.first).methods)
 
     @property
     def decider(self) -> str | None:
@@ -60,7 +60,7 @@ class Evidence:
     def certificates(self, cell: Cell, method: str) -> list[Certificate]:
         """The test people's certificates."""
         key = (cell.key, method)
-        return self._kept.get(key, lambda: list(Auditor.of(self.run, cell).certificates(method, "test")))
+        return self._kept.get(key, lambda: list(Auditor.of(self.run, cell).certificates(method)))
 
     def gave_up_after(self) -> int | None:
         """The number of boxes after which the search left somebody undecided; None if it did not."""
@@ -68,14 +68,14 @@ class Evidence:
             return None
         found = (certificate for cell in self._cells for certificate in self.certificates(cell, self.decider))
         is_left = any(certificate.outcome is Outcome.UNDECIDED for certificate in found)
-        return self.run.recipe.certification(self.first.experiment).max_boxes if is_left else None
+        return self.run.recipe.certification(self.first).max_boxes if is_left else None
 
     def curve(self) -> Curve | None:
         """For each model, the share of people whose class holds up to ε, as a decreasing step function."""
         if self.decider is None or self.similar.rank > 1:
             return None
         radius = self.question.radius
-        limit = self.run.recipe.certification(self.first.experiment).flip * radius
+        limit = self.run.recipe.certification(self.first).flip * radius
         series = [
             CurveSeries(cell.method.name, name, sorted(_flips(self.certificates(cell, self.decider), limit)))
             for name, cell in self.models.items()
@@ -119,7 +119,8 @@ class Evidence:
         return [self._groups(name, certified) for name in (self.question.task, *self.question.sensitive)]
 
     def _groups(self, attribute: str, certified: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Groups:
-        labels, units = self.run.labels(attribute, "test"), self.run.units("test")
+        split = self.question.split
+        labels, units = self.run.labels(attribute, split), self.run.units(split)
         values = self.run.dataset.attribute(attribute).values
         shares = []
         for label in np.unique(labels):

@@ -42,7 +42,7 @@ def write_report(folder: Path | str, out: Path | str | None = None, *, progress:
 
 def is_reported(run: Run) -> bool:
     """Whether there is anything to report: every experiment has certificates."""
-    return bool(run.cells) and all(run.recipe.certification(cell.experiment).methods for cell in run.cells)
+    return bool(run.cells) and all(run.recipe.certification(cell).methods for cell in run.cells)
 
 
 def report_of(run: Run, results: Results, out: Path | None = None, *, progress: Progress = SILENT) -> Path:
@@ -80,7 +80,7 @@ def refuse_unfinished(run: Run, results: Results) -> None:
     if [(found.question, found.model, found.seed) for found in results.cells] != asked:
         raise _outdated(run)
     for cell, found in zip(run.cells, results.cells, strict=True):
-        missing = set(run.recipe.certification(cell.experiment).methods) - set(found.certificates)
+        missing = set(run.recipe.certification(cell).methods) - set(found.certificates)
         if missing:
             raise UserError(
                 f"The run in '{run.folder}' does not have all its certificates yet ({cell.name}, "

@@ -5,11 +5,11 @@ write a class and list it in :data:`TRAINING_METHODS`.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, ClassVar
 
 from lassi.base.ranges import Either, Number, Several, refuse_twice, refuse_unfit
-from lassi.representation.objective import LossWeight, Objective, Region, Samples
+from lassi.representation.objective import LOSS_WEIGHT, LossWeight, Objective, Region, Samples
 
 Weight = float | int | str | bool
 NOISE = Number(0, 1_000_000)
@@ -37,6 +37,10 @@ class TrainingMethod(ABC):
     @property
     def sigmas(self) -> list[float]:
         return self.sigma_rs if isinstance(self.sigma_rs, list) else [self.sigma_rs]
+
+    def variants(self) -> "list[TrainingMethod]":
+        """The method with one value for each of its weights; more than one where a weight is a list."""
+        return [self]
 
     @abstractmethod
     def objective(self) -> Objective:
@@ -74,7 +78,11 @@ class DataAug(TrainingMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class Lassi(TrainingMethod):
-    """A weighted sum of three goals: classify, map similar people close together, and reconstruct."""
+    """A weighted sum of three goals: classify, map similar people close together, and reconstruct.
+
+    Args:
+        lambda2: the weight of the second goal; several values make several models.
+    """
 
     name = "lassi"
     meaning = (
@@ -82,13 +90,25 @@ class Lassi(TrainingMethod):
         "to map both to nearly the same point."
     )
 
-    lambda2: LossWeight
+    lambda2: Annotated[float | list[float], Either(LOSS_WEIGHT, Several(LOSS_WEIGHT, 1, 100))]
     lambda1: LossWeight = 1.0
     lambda3: LossWeight = 0.0
     samples: Samples = 10
     region: Region = "ball"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_twice("methods.lassi.lambda2", self._lambdas)
+
+    def variants(self) -> list[TrainingMethod]:
+        return [replace(self, lambda2=weight) for weight in self._lambdas]
+
+    @property
+    def _lambdas(self) -> list[float]:
+        return self.lambda2 if isinstance(self.lambda2, list) else [self.lambda2]
+
     def objective(self) -> Objective:
+        assert not isinstance(self.lambda2, list), "a variant has one weight"
         return Objective(self.lambda1, self.lambda2, self.lambda3, self.samples, region=self.region)
 
 

@@ -18,7 +18,8 @@ from lassi.base.streams import Stream
 from lassi.representation.network import Representation, norm_affine
 from lassi.similarity.sets import SimilaritySet
 
-LossWeight = Annotated[float, Number(0, 1_000_000)]
+LOSS_WEIGHT = Number(0, 1_000_000)
+LossWeight = Annotated[float, LOSS_WEIGHT]
 Samples = Annotated[int, Whole(1, 10_000)]
 Region = Annotated[str, OneOf("ball", "cube")]
 

@@ -65,10 +65,11 @@ def measure_run(run: Run, *, certified: bool, progress: Progress = SILENT) -> Re
 def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
     """How good a model is, how close together it maps similar people, and what its certificates show."""
     model, r = run.load_classifier(cell), run.load_representation(cell.representation)
-    similar, z = run.load_similarity(cell.experiment, cell.sensitive), run.z("test")
+    split = cell.question.split
+    similar, z = run.load_similarity(cell.experiment, cell.sensitive), run.z(split)
     valid, test = (
-        evaluate(model, Represented(run.represented(cell.representation, split), _labels(run, cell, split)))
-        for split in ("valid", "test")
+        evaluate(model, Represented(run.represented(cell.representation, group), _labels(run, cell, group)))
+        for group in ("valid", "test")
     )
     return CellResult(
         cell.question,
@@ -76,11 +77,11 @@ def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
         cell.seed,
         valid,
         test,
-        len(np.unique(run.units("test"))),
+        len(np.unique(run.units(split))),
         _accuracy(run, cell, model),
         mean_distance(r, z, similar, stream=Stream(cell.seed, "results/distance")),
         share_equal(r, model, z, similar),
-        _plain_truth(run, cell, model) if run.knows_similar(cell.sensitive) else None,
+        _plain_truth(run, cell, model) if run.knows_truth(cell) else None,
         certificate_results(run, cell) if certified else {},
         made_of(run, cell, certified=certified),
     )
@@ -91,16 +92,16 @@ def made_of(run: Run, cell: Cell, *, certified: bool) -> dict[str, str]:
     auditor = Auditor.of(run, cell)
     found = auditor.made_of()
     if certified:
-        people = auditor.people("test")
+        people = auditor.judged()
         found |= {name: auditor.certifier(name, people).settings_hash for name in auditor.settings.methods}
         found |= {f"certificates, {name}": _content(auditor, name) for name in auditor.settings.methods}
     return found
 
 
 def _content(auditor: Auditor, method: str) -> str:
-    """A hash of the certificates of the test people."""
+    """A hash of the certificates of the people who are judged."""
     hashed = hashlib.sha256()
-    for certificate in auditor.certificates(method, "test"):
+    for certificate in auditor.certificates(method):
         hashed.update(certificate.line())
     return hashed.hexdigest()
 
@@ -110,8 +111,9 @@ def _labels(run: Run, cell: Cell, group: str) -> Tensor:
 
 
 def _accuracy(run: Run, cell: Cell, model: Classifier) -> Interval:
-    right = model.predict(run.represented(cell.representation, "test")) == _labels(run, cell, "test")
-    return share_by_unit(right.numpy(), run.units("test"), seed=run.seed)
+    split = cell.question.split
+    right = model.predict(run.represented(cell.representation, split)) == _labels(run, cell, split)
+    return share_by_unit(right.numpy(), run.units(split), seed=run.seed)
 
 
 def _plain_truth(run: Run, cell: Cell, model: Classifier) -> PlainTruth:
@@ -124,16 +126,17 @@ def _plain_truth(run: Run, cell: Cell, model: Classifier) -> PlainTruth:
 def certificate_results(run: Run, cell: Cell) -> dict[str, MethodResult]:
     """What the certificates of a cell show, by method; the first is also compared with the truth, if known."""
     auditor = Auditor.of(run, cell)
-    labels, units = run.labels(cell.task, "test"), run.units("test")
-    people, found = auditor.people("test"), dict[str, MethodResult]()
+    split = cell.question.split
+    labels, units = run.labels(cell.task, split), run.units(split)
+    people, found = auditor.judged(), dict[str, MethodResult]()
     for method in auditor.settings.methods:
-        certificates = auditor.certificates(method, "test")
+        certificates = auditor.certificates(method)
         result = counted(certificates, labels, units, seed=run.seed)
         answers = load_end_points(auditor, method)
         ends = None if answers is None else end_point_counts(certificates, answers, units, seed=run.seed)
         seconds = auditor.file(auditor.certifier(method, people)).seconds_per_person
         found[method] = replace(result, seconds_per_person=seconds, end_points=ends)
-    if run.knows_similar(cell.sensitive) and found:
+    if run.knows_truth(cell) and found:
         first = auditor.settings.methods[0]
         found[first] = replace(found[first], truth=scene_counts(auditor.certificates(first, SCENES)))
     return found

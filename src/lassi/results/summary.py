@@ -98,7 +98,7 @@ def _summary(cells: list[CellResult]) -> ModelSummary:
     return ModelSummary(
         first.question,
         first.model,
-        Spread.of(cell.test.accuracy for cell in cells),
+        Spread.of(getattr(cell, first.question.split).accuracy for cell in cells),
         Spread.of(cell.distance for cell in cells),
         Spread.of(cell.end_points_equal for cell in cells),
         {method: _method_summary([cell.certificates[method] for cell in cells]) for method in first.certificates},
@@ -130,15 +130,17 @@ def model_names(models: Sequence[ModelSummary]) -> list[str]:
 
 def _name(model: ModelSpec, others: Sequence[ModelSpec]) -> str:
     same = [other for other in others if other.method == model.method]
-    settings = {**model.weights, "σ": model.sigma_rs, "epochs": model.epochs, "batch": model.batch}
-    differ = [
-        name
-        for name in settings
-        if len({repr({**o.weights, "σ": o.sigma_rs, "epochs": o.epochs, "batch": o.batch}.get(name)) for o in same}) > 1
-    ]
+    settings = _settings(model)
+    differ = [name for name in settings if len({repr(_settings(other).get(name)) for other in same}) > 1]
     if not differ:
         return model.method
     return f"{model.method} ({', '.join(f'{name} {settings[name]}' for name in differ)})"
+
+
+def _settings(model: ModelSpec) -> dict[str, object]:
+    """Everything in which two models of a method can differ."""
+    noise = {"σ": model.sigma_rs, "σ_cs": model.sigma_cs}
+    return {**model.weights, **noise, "epochs": model.epochs, "batch": model.batch}
 
 
 @dataclass(frozen=True)

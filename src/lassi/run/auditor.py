@@ -77,7 +77,7 @@ class Auditor:
     @staticmethod
     def of(run: Run, cell: Cell) -> "Auditor":
         """With the recipe's settings."""
-        return Auditor(run, cell, run.recipe.certification(cell.experiment))
+        return Auditor(run, cell, run.recipe.certification(cell))
 
     @cached_property
     def similar(self) -> SimilaritySet:
@@ -107,6 +107,10 @@ class Auditor:
         parts = np.split(chosen, range(256, len(chosen), 256))
         z = np.concatenate([self.run.encode(self.run.dataset.images(some)) for some in parts])
         return People(torch.from_numpy(z), chosen.tolist())
+
+    def judged(self) -> Crowd:
+        """The people whom the cell's question is about."""
+        return self.people(self.cell.question.split)
 
     def certifier(self, method: str, people: Crowd) -> Certifier:
         """The certifier for a method and people, who share a failure probability if the settings say so."""
@@ -169,9 +173,9 @@ class Auditor:
         file = self.file(certifier, path)
         return file, certify_people(certifier, people, file, progress=progress)
 
-    def certificates(self, method: str, group: str) -> Sequence[Certificate]:
-        """The certificates already made for a group."""
-        people = self.people(group)
+    def certificates(self, method: str, group: str | None = None) -> Sequence[Certificate]:
+        """The certificates already made for a group, by default for the people who are judged."""
+        people = self.people(group or self.cell.question.split)
         file = self.file(self.certifier(method, people))
         if not file.has(people.numbers).all():
             raise UserError(

@@ -54,7 +54,7 @@ def load_end_points(auditor: Auditor, method: str) -> EndPointAnswers | None:
         raise UserError(f"'{path.name}' has not been made yet.", hint=f"Run: {auditor.run.command}")
     remedy = f"Delete it, then run: {auditor.run.command}"
     content = read_sealed(path, KIND, remedy=remedy)
-    answers, people = typed(EndPointAnswers, content, called=f"'{path}'", remedy=remedy), len(auditor.people("test"))
+    answers, people = typed(EndPointAnswers, content, called=f"'{path}'", remedy=remedy), len(auditor.judged())
     if len(answers.equal) != people or len(answers.another) != people:
         raise Damaged(f"'{path}' does not have an answer for everybody.", hint=remedy)
     return answers
@@ -62,13 +62,13 @@ def load_end_points(auditor: Auditor, method: str) -> EndPointAnswers | None:
 
 def _path(auditor: Auditor, method: str) -> Path:
     """The file, named by a hash of the certificates it belongs to."""
-    certificates = auditor.certificates(method, "test")
+    certificates = auditor.certificates(method)
     of = digest([certificate.line().decode() for certificate in certificates])[:8]
-    return auditor.file(auditor.certifier(method, auditor.people("test"))).path.with_suffix(f".{of}.ends")
+    return auditor.file(auditor.certifier(method, auditor.judged())).path.with_suffix(f".{of}.ends")
 
 
 def _answers(auditor: Auditor, method: str, progress: Progress) -> EndPointAnswers:
-    certificates, people = auditor.certificates(method, "test"), auditor.people("test")
+    certificates, people = auditor.certificates(method), auditor.judged()
     certifier, ends = auditor.certifier(method, people), auditor.similar.end_points()
 
     def answers(rows: range) -> list[set[int | None]]:

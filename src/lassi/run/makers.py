@@ -89,13 +89,13 @@ def make_baseline(run: Run, kind: str, task: str, seed: int, compute: Compute) -
 
 
 def make_certificates(run: Run, cell: Cell, compute: Compute) -> None:
-    """Certify the test people by all methods of the recipe, and the scenes with known truth by the first method."""
+    """Certify the people who are judged by all methods, and the scenes with known truth by the first method."""
     auditor = Auditor.of(run, cell)
-    people, progress = auditor.people("test"), compute.of(cell.title).progress
+    people, progress = auditor.judged(), compute.of(cell.title).progress
     for method in auditor.settings.methods:
         auditor.certify(method, people, progress=progress)
         make_end_points(auditor, method, progress=progress)
-    if run.knows_similar(cell.sensitive) and auditor.settings.methods:
+    if run.knows_truth(cell) and auditor.settings.methods:
         auditor.certify(auditor.settings.methods[0], auditor.people(SCENES), progress=progress)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from lassi.base.errors import UserError
 from lassi.data.dataset import Integers
+from lassi.recipe.cells import by_question
 from lassi.run.run import SCENES, Run
 
 
@@ -36,7 +37,12 @@ def refuse_two_roles(run: Run) -> None:
 
 def cautions(run: Run) -> list[str]:
     """What a reader must know about how people were divided."""
-    return _shared_units(run) if run.dataset.has_published_splits else []
+    shared = _shared_units(run) if run.dataset.has_published_splits else []
+    return shared + [
+        f"{question} is about people on whom settings are chosen, so its figures are no evidence about others."
+        for question in by_question(run.cells)
+        if question.split != "test"
+    ]
 
 
 def _shared_units(run: Run) -> list[str]:

@@ -94,6 +94,10 @@ class Run:
         """Whether people who truly differ only in these attributes are known: only for orientation alone."""
         return self.has_truth and sensitive == (ORIENTATION,)
 
+    def knows_truth(self, cell: Cell) -> bool:
+        """Whether a model is compared with the truth: on scenes of the test split."""
+        return self.knows_similar(cell.sensitive) and cell.question.split == "test"
+
     @property
     def groups(self) -> list[str]:
         """The groups of people whose latents the run keeps."""
@@ -253,7 +257,7 @@ class Run:
             network.representation,
             network.classifier,
             cell.sigma_rs,
-            self.recipe.certification(cell.experiment),
+            self.recipe.certification(cell),
         )
 
     def _remembered(self, key: tuple[str, str], stage: Callable[[], Kept]) -> Artefact:

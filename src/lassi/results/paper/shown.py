@@ -12,7 +12,7 @@ from lassi.results.paper.figures import Figure, Setting, published
 
 THEIR_DATA = {"shapes": "shapes3d"}  # rendered shapes stand for 3D Shapes
 TITLES = {"celeba": "CelebA", "fairface": "FairFace", "shapes3d": "3D Shapes"}
-USUAL_SIZE = 64  # of the paper's pictures
+USUAL_SIZE, USUAL_SIGMA_CS = 64, 0.65  # of the paper's pictures, and of its noise on coefficients
 
 
 @dataclass(frozen=True)
@@ -59,4 +59,11 @@ def _agree(about: Setting, question: Question, model: ModelSpec) -> bool:
     target = question.target if lambda1 else None  # without its loss, R knows no target
     theirs = (about.target, about.task, about.sensitive, about.kind, about.radius, about.lambda1)
     ours = (target, question.task, question.sensitive, question.kind, question.radius, lambda1)
-    return theirs == ours and about.method == model.method and about.split == "test"
+    is_same = theirs == ours and about.method == model.method and about.split == question.split
+    return is_same and (question.split == "test" or _is_tried(about, model))
+
+
+def _is_tried(about: Setting, model: ModelSpec) -> bool:
+    """Whether a figure of a study of settings is about the settings of a model."""
+    tried = (about.lambda2, about.sigma_rs, about.sigma_cs)
+    return tried == (model.weights.get("lambda2", 0.0), model.sigma_rs, model.sigma_cs or USUAL_SIGMA_CS)
