@@ -159,7 +159,7 @@ def run_to_its_report(name: str, changes: list[str], folder: Path) -> None:
     assert len(results.cells) == len(done.cells) == len(recipe.cells())
     assert len(recipe.experiment) == len(load_recipe(name).experiment)
     for cell, result in zip(done.cells, results.cells, strict=True):
-        methods = recipe.certification(cell.experiment).methods
+        methods = recipe.certification(cell).methods
         assert tuple(result.certificates) == methods
         assert all(found.people == len(done.people("test")) > 0 for found in result.certificates.values())
     asked = {(kind, e.target) for e in recipe.experiment for kind in e.baselines}
@@ -235,8 +235,9 @@ def test_the_readmes_longer_commands_work(faces: Path, tmp_path: Path, monkeypat
 
 def test_what_is_changed_comes_after_an_experiments_own_settings() -> None:
     recipe = load_recipe("shapes")
-    first = recipe.experiment[0]
-    assert recipe.certification(first).methods == tuple(first.certify) != recipe.certify.methods
+    first = recipe.cells()[0]
+    assert first.experiment.certify is not None
+    assert recipe.certification(first).methods == tuple(first.experiment.certify) != recipe.certify.methods
     changed = recipe.certification(first, ["max_boxes=64", "n=2000"])
     assert (changed.max_boxes, changed.n, changed.methods) == (64, 2000, recipe.certification(first).methods)
     assert recipe.certification(first, ["methods=['exact-joint']"]).methods == ("exact-joint",)

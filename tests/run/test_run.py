@@ -83,7 +83,7 @@ def test_other_settings_go_to_a_file_of_their_own(tiny_run: Run, tmp_path: Path)
     shutil.copytree(tiny_run.folder, folder)
     run = Run.open(folder)
     cell = next(cell for cell in run.cells if cell.sensitive == ("wall_hue=0.1",))
-    own, settings = Auditor.of(run, cell), run.recipe.certification(cell.experiment)
+    own, settings = Auditor.of(run, cell), run.recipe.certification(cell)
     people = own.people("test")
     paths = {own.file(own.certifier("exact-joint", people)).path}
     for other in (

@@ -103,8 +103,8 @@ def test_a_classifier_of_scikit_learn_is_certified_by_smoothing() -> None:
 def test_the_papers_recipes_check_centres_on_fresh_draws() -> None:
     for name in shipped_recipes():
         recipe = load_recipe(name)
-        for experiment in recipe.experiment:
-            centres = recipe.certification(experiment).centres(1.0)
+        for cell in recipe.cells():
+            centres = recipe.certification(cell).centres(1.0)
             assert centres.fresh_check == name.endswith("-paper")
 
 
