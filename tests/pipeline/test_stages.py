@@ -129,25 +129,28 @@ def test_settings_are_tried_on_validation_people_alone(tmp_path: Path) -> None:
         "experiment.0.methods.lassi.lambda2=[0.1, 0.2]",
         "certify.methods=['smoothed-modular', 'exact-joint']",
         "data.scenes=1",
+        "data.every=640",
     ]
     recipe = load_recipe(str(NANO), changes)
     done = run_stages(recipe, tmp_path / "run", compute=ONE)
     assert done.results is not None
     assert len(done.results.cells) == 2 * (1 + 2)
-    valid, test = (set(done.run.people(split).tolist()) for split in ("valid", "test"))
+    test = set(done.run.people("test").tolist())
+    judged = done.run.people(done.run.judged(done.run.cells[0].question))
+    assert judged.tolist() == done.run.dataset.people("valid")[::640].tolist(), "every n-th, as for the test people"
     certified = {
         json.loads(line)["person"]
         for path in (tmp_path / "run/certificates").glob("*.jsonl")
         for line in path.read_text().splitlines()
     }
-    assert certified == valid
+    assert certified == set(judged.tolist())
     assert not certified & test
     for cell, found in zip(done.run.cells, done.results.cells, strict=True):
         assert found.truth is None
-        assert found.certificates["smoothed-modular"].people == len(valid)
-        network, labels = done.run.load_network(cell), torch.from_numpy(done.run.labels(cell.task, "valid"))
-        right = network.predict(done.run.z("valid")) == labels
-        assert found.valid.accuracy == pytest.approx(right.double().mean().item())
+        assert found.certificates["smoothed-modular"].people == len(judged) > 100
+        network, labels = done.run.load_network(cell), torch.from_numpy(done.run.dataset.labels(cell.task, judged))
+        right = network.predict(torch.from_numpy(done.run.encode(done.run.dataset.images(judged)))) == labels
+        assert found.certificates["exact-joint"].accuracy == pytest.approx(right.double().mean().item())
     radii = {
         (found.model.sigma_cs, found.model.weights.get("lambda2")): found.certificates["smoothed-modular"]
         for found in done.results.cells

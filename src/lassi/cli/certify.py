@@ -112,7 +112,7 @@ def certify(
     chosen = method_named(method or default_method(auditor.similar)).name
     if image is not None:
         return _certify_picture(auditor, image, chosen, out, as_json)
-    people = auditor.people(split or auditor.cell.question.split, every=every)
+    people = auditor.people(split or auditor.run.judged(auditor.cell.question), every=every)
     _warn_of_abstentions(auditor, chosen)
     auditor = replace(auditor, keeps_proofs=keep_proofs)
     file, found = auditor.certify(chosen, people, out, progress=for_stream())
@@ -202,7 +202,7 @@ def attack(
     from lassi.certify.exact.attack import WAYS
 
     auditor = _auditor(run, model, task, sensitive, kind, radius, None, seed, None, threads)
-    people = auditor.people(split or auditor.cell.question.split, every=every)
+    people = auditor.people(split or auditor.run.judged(auditor.cell.question), every=every)
     found = auditor.attack(people, ways=ways or WAYS, samples=samples, progress=for_stream())
     hit = [attack for attack in found if attack.nearest is not None]
     if as_json:

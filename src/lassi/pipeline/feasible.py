@@ -41,7 +41,7 @@ def refuse_impossible(run: Run) -> None:
 
 def _refuse_infeasible(run: Run, cell: Cell) -> None:
     """Refuse certificates that this many draws can never give, before days are spent on training models."""
-    groups = [cell.question.split, *([SCENES] if run.has_truth else [])]
+    groups = [run.judged(cell.question), *([SCENES] if run.has_truth else [])]
     settings, recipe = run.recipe.certification(cell).shared_by(max(len(run.people(g)) for g in groups)), run.recipe
     kind, radius = kind_named(cell.experiment.directions), cell.experiment.radius
     vectors = sum(kind.num_vectors(len(run.dataset.attribute(name).values)) for name in cell.sensitive)

@@ -1,7 +1,8 @@
 """A recipe from beginning to end: which stages, in which order; whatever exists is not made again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from lassi.base.compute import Compute, ThreadChoices
@@ -11,7 +12,7 @@ from lassi.base.lock import only_writer
 from lassi.pipeline.feasible import refuse_impossible
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import PAGES, is_reported, report_of
-from lassi.results.measure import has_certificates, measure_run
+from lassi.results.measure import Asked, has_certificates, measure_run
 from lassi.results.records import Results
 from lassi.results.store import OURS as RESULTS_OURS
 from lassi.results.store import write_results
@@ -39,10 +40,14 @@ class Pipeline:
 
     Args:
         say: receives a sentence about each stage as it begins.
+        tables: only these tables of the recipe are made, and only measured; None for all of it.
     """
 
-    def __init__(self, run: Run, compute: Compute, say: Say) -> None:
+    def __init__(self, run: Run, compute: Compute, say: Say, tables: Collection[str] | None = None) -> None:
         self.run, self._say = run, say
+        self._is_whole = tables is None
+        self._experiments = [e for e in run.recipe.experiment if tables is None or e.table in tables]
+        self._cells = [cell for cell in run.cells if cell.experiment in self._experiments]
         self._compute = replace(compute, choices=ThreadChoices(run.folder / places.THREADS))
         self.results: Results | None = None
         self.written: list[Path] = []  # or found to exist
@@ -78,36 +83,40 @@ class Pipeline:
         run = self.run
         for group in run.groups:
             makers.make_latents(run, group, self._compute)
-        for experiment in run.recipe.experiment:
+        for experiment in self._experiments:
             if kind_named(experiment.directions).needs_classifier:
                 makers.make_baseline(run, "resnet", experiment.target, run.seed, self._compute)
             makers.make_all_directions(run, experiment, self._compute)
         self._wrote(places.LATENTS, places.DIRECTIONS)
 
     def _representations(self) -> None:
-        for cell in self.run.cells:
+        for cell in self._cells:
             makers.make_representation(self.run, cell.representation, self._compute)
         self._wrote(places.REPRESENTATIONS)
 
     def _classifiers(self) -> None:
         run = self.run
-        for cell in run.cells:
+        for cell in self._cells:
             makers.make_classifier(run, cell, self._compute)
-        for experiment in run.recipe.experiment:
-            for kind in experiment.baselines:
+        for experiment in self._experiments:
+            for kind, task in product(experiment.baselines, experiment.predicts):
                 for seed in run.recipe.run.seeds:
-                    makers.make_baseline(run, kind, experiment.target, seed, self._compute)
+                    makers.make_baseline(run, kind, task, seed, self._compute)
         self._wrote(places.CLASSIFIERS)
 
     def _certificates(self) -> None:
-        for cell in self.run.cells:
+        for cell in self._cells:
             makers.make_certificates(self.run, cell, self._compute)
         self._wrote(places.CERTIFICATES)
         self._measure(certified=True)
 
     def _measure(self, *, certified: bool) -> None:
-        self.results = measure_run(self.run, certified=certified, progress=self._compute.progress)
-        self.written.append(write_results(self.results, self.run.folder))
+        if self._is_whole:
+            self.results = measure_run(self.run, certified=certified, progress=self._compute.progress)
+            self.written.append(write_results(self.results, self.run.folder))
+        else:
+            asked = Asked(self._cells, self._experiments)
+            self.results = measure_run(self.run, asked, certified=certified, progress=self._compute.progress)
 
     def _report(self) -> None:
         assert self.results is not None, "certificates come first"
@@ -140,8 +149,13 @@ def run_stages(
     until: str = LAST,
     compute: Compute | None = None,
     say: Say = lambda _: None,
+    tables: Collection[str] | None = None,
 ) -> Pipeline:
-    """The same; returns the pipeline, which knows what it wrote."""
+    """The same; returns the pipeline, which knows what it wrote.
+
+    Args:
+        tables: only these tables of the recipe are made, and only measured; None for all of it.
+    """
     if until not in STAGES:
         raise unknown("stage", until, STAGES)
     folder = default_folder(recipe) if out is None else Path(out)
@@ -155,7 +169,7 @@ def run_stages(
     with os_errors_reported(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):
-        pipeline = Pipeline(run, compute, say)
+        pipeline = Pipeline(run, compute, say, tables)
         pipeline(until)
     return pipeline
 

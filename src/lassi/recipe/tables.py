@@ -46,8 +46,9 @@ class DataTable(Table):
         size: the working resolution.
         root: the folder of its files, if not the usual place.
         learn_from: the split that representations and classifiers are trained on; directions come from ``train``.
-        at_most: the most people to take from a split, drawn at random; splits not named are taken whole.
-        every: every n-th person of the test split is evaluated.
+        at_most: the most people to take from a split, drawn at random; splits not named are taken whole. That of
+            ``test`` holds for the people who are judged, whichever split they are from.
+        every: every n-th person of the split that is judged is evaluated.
         first: the person to start with, so that evaluation can use people on whom no setting was chosen.
         scenes: for this many of them, all 15 orientations are also evaluated, where known: the ground truth.
     """
@@ -160,7 +161,7 @@ class ExperimentTable(Table):
         epochs, batch: for R, if different from the recipe's.
         sigma_cs: the noise on coefficients, if different from the recipe's; several values make several models.
         split: the people who are judged: ``test``, or ``valid`` to choose settings.
-        baselines: classifiers on images and on latents to compare with: ``resnet``, ``mlp``.
+        baselines: classifiers on images and on latents to compare with, for each task: ``resnet``, ``mlp``.
         certify: the certification methods, if different from the recipe's.
     """
 

@@ -46,7 +46,7 @@ def document_of(run: Run, results: Results, *, progress: Progress = SILENT) -> D
         evidence = Evidence(run, cells, model_names(models[question]))
         evidences.append(evidence)
         views.append(_view(evidence, models[question]))
-    units = run.units(views[0].question.split)
+    units = run.units(run.judged(views[0].question))
     return Document(
         run.folder.name,
         about_data(run),

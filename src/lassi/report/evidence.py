@@ -119,8 +119,8 @@ class Evidence:
         return [self._groups(name, certified) for name in (self.question.task, *self.question.sensitive)]
 
     def _groups(self, attribute: str, certified: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Groups:
-        split = self.question.split
-        labels, units = self.run.labels(attribute, split), self.run.units(split)
+        judged = self.run.judged(self.question)
+        labels, units = self.run.labels(attribute, judged), self.run.units(judged)
         values = self.run.dataset.attribute(attribute).values
         shares = []
         for label in np.unique(labels):

@@ -39,8 +39,8 @@ def _part(evidence: Evidence, count: int, progress: Progress) -> GalleryPart:
     certificates = [evidence.certificates(cell, evidence.decider) for cell in evidence.models.values()]
     models = {name: run.load_network(cell) for name, cell in evidence.models.items()}
     values = run.dataset.attribute(question.task).values
-    split = question.split
-    people, labels, z = run.people(split), run.labels(question.task, split), run.z(split)
+    judged = run.judged(question)
+    people, labels, z = run.people(judged), run.labels(question.task, judged), run.z(judged)
     rows, shown = most_informative(certificates, count), []
     with progress.task("drawing similar people", len(rows), "people") as task:
         for row in rows:

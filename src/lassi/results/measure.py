@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import torch
@@ -41,32 +42,43 @@ DRAWS = 50  # similar people, for the mean distance
 GRIDS_UP_TO = 3  # directions; beyond that, only end points are tried
 
 
-def measure_run(run: Run, *, certified: bool, progress: Progress = SILENT) -> Results:
+@dataclass(frozen=True)
+class Asked:
+    """The part of a recipe that is measured."""
+
+    cells: Sequence[Cell]
+    experiments: Sequence[ExperimentTable]
+
+
+def measure_run(run: Run, asked: Asked | None = None, *, certified: bool, progress: Progress = SILENT) -> Results:
     """Everything known about the models of a run.
 
     Args:
+        asked: a part of the recipe; by default all of it.
         certified: whether they have been certified.
     """
+    asked = asked or Asked(run.cells, run.recipe.experiment)
     with one_thread_each():  # the last digits of a sum depend on the number of threads
         cells = []
-        with progress.task("evaluating", len(run.cells), "models") as task:
-            for cell in run.cells:
+        with progress.task("evaluating", len(asked.cells), "models") as task:
+            for cell in asked.cells:
                 cells.append(measure_cell(run, cell, certified=certified))
                 task.advance()
         baselines = [
             result
-            for experiment in run.recipe.experiment
-            for kind in experiment.baselines
-            for result in measure_baselines(run, experiment, kind, progress=progress)
+            for experiment in asked.experiments
+            for kind, task in product(experiment.baselines, experiment.predicts)
+            for result in measure_baselines(run, experiment, kind, task, progress=progress)
         ]
-        return Results(measure_directions(run), measure_truths(run, progress=progress), cells, baselines)
+        directions = measure_directions(run, asked.experiments)
+        return Results(directions, measure_truths(run, asked.experiments, progress=progress), cells, baselines)
 
 
 def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
     """How good a model is, how close together it maps similar people, and what its certificates show."""
     model, r = run.load_classifier(cell), run.load_representation(cell.representation)
-    split = cell.question.split
-    similar, z = run.load_similarity(cell.experiment, cell.sensitive), run.z(split)
+    judged = run.judged(cell.question)
+    similar, z = run.load_similarity(cell.experiment, cell.sensitive), run.z(judged)
     valid, test = (
         evaluate(model, Represented(run.represented(cell.representation, group), _labels(run, cell, group)))
         for group in ("valid", "test")
@@ -77,7 +89,7 @@ def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
         cell.seed,
         valid,
         test,
-        len(np.unique(run.units(split))),
+        len(np.unique(run.units(judged))),
         _accuracy(run, cell, model),
         mean_distance(r, z, similar, stream=Stream(cell.seed, "results/distance")),
         share_equal(r, model, z, similar),
@@ -111,9 +123,9 @@ def _labels(run: Run, cell: Cell, group: str) -> Tensor:
 
 
 def _accuracy(run: Run, cell: Cell, model: Classifier) -> Interval:
-    split = cell.question.split
-    right = model.predict(run.represented(cell.representation, split)) == _labels(run, cell, split)
-    return share_by_unit(right.numpy(), run.units(split), seed=run.seed)
+    judged = run.judged(cell.question)
+    right = model.predict(run.represented(cell.representation, judged)) == _labels(run, cell, judged)
+    return share_by_unit(right.numpy(), run.units(judged), seed=run.seed)
 
 
 def _plain_truth(run: Run, cell: Cell, model: Classifier) -> PlainTruth:
@@ -126,8 +138,8 @@ def _plain_truth(run: Run, cell: Cell, model: Classifier) -> PlainTruth:
 def certificate_results(run: Run, cell: Cell) -> dict[str, MethodResult]:
     """What the certificates of a cell show, by method; the first is also compared with the truth, if known."""
     auditor = Auditor.of(run, cell)
-    split = cell.question.split
-    labels, units = run.labels(cell.task, split), run.units(split)
+    judged = run.judged(cell.question)
+    labels, units = run.labels(cell.task, judged), run.units(judged)
     people, found = auditor.judged(), dict[str, MethodResult]()
     for method in auditor.settings.methods:
         certificates = auditor.certificates(method)
@@ -176,10 +188,10 @@ def share_equal(r: Representation, model: Classifier, z: Tensor, similar: Simila
     return equal / len(z)
 
 
-def measure_directions(run: Run) -> list[DirectionsResult]:
-    """What a regulator must know about the directions that the recipe uses, once each."""
+def measure_directions(run: Run, experiments: Sequence[ExperimentTable]) -> list[DirectionsResult]:
+    """What a regulator must know about the directions that experiments use, once each."""
     found: dict[str, DirectionsResult] = {}
-    for experiment in run.recipe.experiment:
+    for experiment in experiments:
         for sensitive in experiment.sensitive:
             for made in run.load_all_directions(experiment, tuple(sensitive)):
                 assert made.figures is not None, "it was computed here"
@@ -187,13 +199,15 @@ def measure_directions(run: Run) -> list[DirectionsResult]:
     return list(found.values())
 
 
-def measure_truths(run: Run, *, progress: Progress = SILENT) -> list[TruthResult]:
+def measure_truths(
+    run: Run, experiments: Sequence[ExperimentTable], *, progress: Progress = SILENT
+) -> list[TruthResult]:
     """How true the similarity sets of orientation are, if the scenes are known."""
     if not run.has_truth:
         return []
     asked = {
         (experiment.directions, experiment.radius): experiment
-        for experiment in run.recipe.experiment
+        for experiment in experiments
         if [ORIENTATION] in experiment.sensitive
     }
     return [
@@ -204,13 +218,13 @@ def measure_truths(run: Run, *, progress: Progress = SILENT) -> list[TruthResult
 
 
 def measure_baselines(
-    run: Run, experiment: ExperimentTable, kind: str, *, progress: Progress = SILENT
+    run: Run, experiment: ExperimentTable, kind: str, task: str, *, progress: Progress = SILENT
 ) -> list[BaselineResult]:
     """A baseline's scores for each seed on D(z) or z, and its fairness on the grids of the sensitive sets."""
-    task, seeds = experiment.target, run.recipe.run.seeds
+    seeds = run.recipe.run.seeds
     models = [run.load_baseline(kind, task, seed) for seed in seeds]
     classify = _classify(models, run.glow.decode if kind == "resnet" else None)
-    valid, test = (_baseline_scores(run, experiment, classify, split, progress) for split in ("valid", "test"))
+    valid, test = (_baseline_scores(run, experiment, task, classify, split, progress) for split in ("valid", "test"))
     return [
         BaselineResult(kind, task, seed, of_valid, of_test)
         for seed, of_valid, of_test in zip(seeds, valid, test, strict=True)
@@ -218,10 +232,15 @@ def measure_baselines(
 
 
 def _baseline_scores(
-    run: Run, experiment: ExperimentTable, classify: Callable[[Tensor], Tensor], split: str, progress: Progress
+    run: Run,
+    experiment: ExperimentTable,
+    task: str,
+    classify: Callable[[Tensor], Tensor],
+    split: str,
+    progress: Progress,
 ) -> list[BaselineScores]:
     """The scores of each seed's model on a split."""
-    z, task = run.z(split), experiment.target
+    z = run.z(split)
     predicted = torch.cat([classify(part) for part in torch.split(z, 250)])  # (people, seeds)
     fair: dict[str, Tensor] = {}
     for sensitive in experiment.sensitive:

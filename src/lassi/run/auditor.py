@@ -110,7 +110,7 @@ class Auditor:
 
     def judged(self) -> Crowd:
         """The people whom the cell's question is about."""
-        return self.people(self.cell.question.split)
+        return self.people(self.run.judged(self.cell.question))
 
     def certifier(self, method: str, people: Crowd) -> Certifier:
         """The certifier for a method and people, who share a failure probability if the settings say so."""
@@ -175,7 +175,7 @@ class Auditor:
 
     def certificates(self, method: str, group: str | None = None) -> Sequence[Certificate]:
         """The certificates already made for a group, by default for the people who are judged."""
-        people = self.people(group or self.cell.question.split)
+        people = self.people(group or self.run.judged(self.cell.question))
         file = self.file(self.certifier(method, people))
         if not file.has(people.numbers).all():
             raise UserError(

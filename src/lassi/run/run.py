@@ -28,7 +28,7 @@ from lassi.flow.glow import Glow
 from lassi.flow.latents import Latents
 from lassi.flow.store import STAGE as FLOW
 from lassi.flow.store import load_glow
-from lassi.recipe.cells import Cell, RepresentationCell
+from lassi.recipe.cells import Cell, Question, RepresentationCell
 from lassi.recipe.recipe import Recipe
 from lassi.recipe.tables import ExperimentTable
 from lassi.representation.network import Representation
@@ -40,6 +40,7 @@ from lassi.similarity.directions import Directions, load_directions
 from lassi.similarity.sets import SimilaritySet
 
 SCENES = "scenes"  # the group of people that holds all orientations of some test scenes
+JUDGED_VALID = "valid-judged"  # the group of validation people who are judged, by experiments that ask for it
 
 
 class Run:
@@ -102,7 +103,11 @@ class Run:
     def groups(self) -> list[str]:
         """The groups of people whose latents the run keeps."""
         groups = ["train", "valid", "test", self.recipe.data.learn_from, *([SCENES] if self.has_truth else [])]
-        return list(dict.fromkeys(groups))
+        return list(dict.fromkeys([*groups, *(self.judged(cell.question) for cell in self.cells)]))
+
+    def judged(self, question: Question) -> str:
+        """The group of people whom a question is about."""
+        return JUDGED_VALID if question.split == "valid" else question.split
 
     def people(self, group: str, *, every: int | None = None) -> Integers:
         """The people of a split as the recipe selects them, or all orientations of its scenes, scene by scene.
@@ -116,12 +121,14 @@ class Run:
             tested = self.people("test")
             _, first = np.unique(self.dataset.units(tested), return_index=True)  # a scene is judged once
             return self.dataset.similar(tested[np.sort(first)][: data.scenes]).reshape(-1)
-        step = every or (data.every if group == "test" else 1)
-        people = self.dataset.people(group, every=step, first=data.first if group == "test" else 0)
-        if len(people) <= data.at_most.get(group, len(people)):
+        is_judged, split = group in ("test", JUDGED_VALID), "valid" if group == JUDGED_VALID else group
+        step = every or (data.every if is_judged else 1)
+        people = self.dataset.people(split, every=step, first=data.first if is_judged else 0)
+        most = data.at_most.get("test" if is_judged else group, len(people))
+        if len(people) <= most:
             return people
         drawn = Stream(self.seed, f"people/{group}").numpy().permutation(people)
-        return np.sort(drawn[: data.at_most[group]])
+        return np.sort(drawn[:most])
 
     def labels(self, attribute: str, group: str) -> Integers:
         """The labels of a group's people."""

@@ -44,7 +44,7 @@ def paper_figures(pictures: Pictures, question: Question, model: ModelSpec) -> P
     size = pictures.size if pictures.size in there else USUAL_SIZE
     found: dict[str, Figure] = {}
     for figure in published():
-        is_same = (figure.about.dataset, figure.about.size) == (dataset, size) and _agree(figure.about, question, model)
+        is_same = (figure.about.dataset, figure.about.size) == (dataset, size) and agrees(figure.about, question, model)
         if is_same and (figure.metric not in found or found[figure.metric].sd is None):
             found[figure.metric] = figure  # one of two tables also gives standard deviations
     if not {"accuracy", "certified"} <= found.keys():
@@ -53,7 +53,7 @@ def paper_figures(pictures: Pictures, question: Question, model: ModelSpec) -> P
     return PaperFigures(found["accuracy"], found["certified"], setting, found.get("unfair"))
 
 
-def _agree(about: Setting, question: Question, model: ModelSpec) -> bool:
+def agrees(about: Setting, question: Question, model: ModelSpec) -> bool:
     """Whether a figure is about a model's question and training, on test people."""
     lambda1 = model.weights.get("lambda1", 1.0)
     target = question.target if lambda1 else None  # without its loss, R knows no target
@@ -65,5 +65,6 @@ def _agree(about: Setting, question: Question, model: ModelSpec) -> bool:
 
 def _is_tried(about: Setting, model: ModelSpec) -> bool:
     """Whether a figure of a study of settings is about the settings of a model."""
-    tried = (about.lambda2, about.sigma_rs, about.sigma_cs)
-    return tried == (model.weights.get("lambda2", 0.0), model.sigma_rs, model.sigma_cs or USUAL_SIGMA_CS)
+    tried = (about.lambda2, about.sigma_cs)
+    is_same = tried == (model.weights.get("lambda2", 0.0), model.sigma_cs or USUAL_SIGMA_CS)
+    return is_same and about.sigma_rs in (model.sigma_rs, None)  # centres do not depend on it

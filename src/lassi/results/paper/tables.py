@@ -17,14 +17,14 @@ class PaperTable:
         label: its label in the paper's source.
         title: what it shows.
         recipe: the shipped recipe that repeats it at the paper's size; None if it reports no measurement.
-        is_drawn: whether it is a figure.
+        of: the tables of that recipe whose models it is about.
     """
 
     name: str
     label: str
     title: str
     recipe: str | None = None
-    is_drawn: bool = False
+    of: tuple[str, ...] = ()
 
     @property
     def figures(self) -> list[Figure]:
@@ -38,36 +38,87 @@ class PaperTable:
 
 
 TABLES = (
-    PaperTable("results", "tbl:results", "Accuracy and certified share on CelebA", CELEBA),
-    PaperTable("perpendicular", "tbl:denton-attrib-vec", "Directions perpendicular to a decision boundary", CELEBA),
-    PaperTable("transfer", "tbl:transfer", "R trained without knowing the task", CELEBA),
-    PaperTable("fairface", "tbl:fairface-main-text", "Accuracy and certified share on FairFace", FAIRFACE),
+    PaperTable("results", "tbl:results", "Accuracy and certified share on CelebA", CELEBA, ("Table 1",)),
     PaperTable(
-        "sensitive-attributes", "tbl:appendix-sens-attributes", "How frequent attributes are, and their length", CELEBA
+        "perpendicular",
+        "tbl:denton-attrib-vec",
+        "Directions perpendicular to a decision boundary",
+        CELEBA,
+        ("Perpendicular directions",),
     ),
-    PaperTable("baselines", "tbl:appendix-base-acc", "Accuracy without representation learning", CELEBA),
+    PaperTable("transfer", "tbl:transfer", "R trained without knowing the task", CELEBA, ("Transfer",)),
+    PaperTable(
+        "fairface",
+        "tbl:fairface-main-text",
+        "Accuracy and certified share on FairFace",
+        FAIRFACE,
+        ("FairFace", "Transfer"),
+    ),
+    PaperTable(
+        "sensitive-attributes",
+        "tbl:appendix-sens-attributes",
+        "How frequent attributes are, and their length",
+        CELEBA,
+        ("Table 1",),
+    ),
+    PaperTable("baselines", "tbl:appendix-base-acc", "Accuracy without representation learning", CELEBA, ("Table 1",)),
     PaperTable(
         "empirical-fairness",
         "tbl:appendix-empirical-fair",
         "Fairness of the baselines on grids of similar people",
         CELEBA,
+        ("Table 1",),
     ),
-    PaperTable("naive-grid", "tbl:appendix-naive", "Naive: σ_cs and σ_rs, on validation people", CELEBA),
-    PaperTable("dataaug-grid", "tbl:appendix-data-aug", "DataAug: σ_rs, on validation people", CELEBA),
-    PaperTable("lassi-grid", "tbl:appendix-adversarial", "LASSI: λ2 and σ_rs, on validation people", CELEBA),
+    PaperTable(
+        "naive-grid", "tbl:appendix-naive", "Naive: σ_cs and σ_rs, on validation people", CELEBA, ("Naive, validation",)
+    ),
+    PaperTable(
+        "dataaug-grid", "tbl:appendix-data-aug", "DataAug: σ_rs, on validation people", CELEBA, ("DataAug, validation",)
+    ),
+    PaperTable(
+        "lassi-grid",
+        "tbl:appendix-adversarial",
+        "LASSI: λ2 and σ_rs, on validation people",
+        CELEBA,
+        ("LASSI, validation",),
+    ),
     PaperTable("hyper-parameters", "tbl:appendix-selected-hyperparams", "The settings that were chosen"),
-    PaperTable("results-sd", "tbl:appendix-table1-acc-fair-stddev", "results, with standard deviations", CELEBA),
-    PaperTable("end-points", "tbl:appendix-endpoints-fair", "The same answer at the ends of S(x)", CELEBA),
-    PaperTable("results-128", "tbl:appendix-128-acc-fair-stddev", "results, at 128×128", CELEBA_128),
-    PaperTable("transfer-baselines", "tbl:appendix-base-acc-transfer", "Baselines for the tasks of transfer", CELEBA),
-    PaperTable("transfer-sd", "tbl:appendix-transfer-stddevs", "transfer to Smiling, with standard deviations", CELEBA),
     PaperTable(
-        "perpendicular-sd", "tbl:appendix-denton-acc-fair-stddev", "perpendicular, with standard deviations", CELEBA
+        "results-sd", "tbl:appendix-table1-acc-fair-stddev", "results, with standard deviations", CELEBA, ("Table 1",)
     ),
     PaperTable(
-        "other-directions", "tab:appendix-other-attribute-vecs", "Decorrelated and discovered directions", CELEBA
+        "end-points", "tbl:appendix-endpoints-fair", "The same answer at the ends of S(x)", CELEBA, ("Table 1",)
     ),
-    PaperTable("shapes", "tbl:shapes", "3D Shapes, where the truth is known", SHAPES),
+    PaperTable("results-128", "tbl:appendix-128-acc-fair-stddev", "results, at 128×128", CELEBA_128, ("128×128",)),
+    PaperTable(
+        "transfer-baselines",
+        "tbl:appendix-base-acc-transfer",
+        "Baselines for the tasks of transfer",
+        CELEBA,
+        ("Transfer",),
+    ),
+    PaperTable(
+        "transfer-sd",
+        "tbl:appendix-transfer-stddevs",
+        "transfer to Smiling, with standard deviations",
+        CELEBA,
+        ("Transfer",),
+    ),
+    PaperTable(
+        "perpendicular-sd",
+        "tbl:appendix-denton-acc-fair-stddev",
+        "perpendicular, with standard deviations",
+        CELEBA,
+        ("Perpendicular directions",),
+    ),
+    PaperTable(
+        "other-directions",
+        "tab:appendix-other-attribute-vecs",
+        "Decorrelated and discovered directions",
+        CELEBA,
+        ("Decorrelated directions",),
+    ),
+    PaperTable("shapes", "tbl:shapes", "3D Shapes, where the truth is known", SHAPES, ("",)),
     PaperTable("reconstructions", "tbl:list-reconstructions", "Which figure shows which similarity set"),
 )
 
