@@ -37,6 +37,8 @@ NUMBERS = [
     (["data", "show", "shapes"], "--seed", WHOLE),
     (["data", "check", "shapes"], "--threads", (*WHOLE, "0", "1025")),
     (["import", "glow", "x.pt"], "--size", (*WHOLE, "0", "1025")),
+    (["reproduce", "shapes"], "--seeds", (*WHOLE, "0", "6")),
+    (["reproduce", "shapes"], "--threads", (*WHOLE, "0", "1025")),
     (["run", "shapes"], "--threads", (*WHOLE, "0", "1025")),
     (["demo"], "--threads", (*WHOLE, "0", "1025")),
     (["bench", "data"], "--threads", (*WHOLE, "0", "1025")),

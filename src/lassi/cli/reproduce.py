@@ -30,11 +30,11 @@ def reproduce(
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Make a table of the paper again, and show both figures side by side.
+    """Make a table of the paper again.
 
-    Whatever another table has made in the same folder is shared. Interrupt it at any time; run the same command again
-    to resume. Examples: lassi reproduce --list · lassi reproduce results --root ~/celeba · lassi reproduce shapes
-    --root ~/3dshapes --seeds 1
+    Shows our figures and the published ones in the paper's layout. What another table has made in the same folder is
+    shared. Interrupt it at any time; run the same command again to resume. Examples: lassi reproduce --list · lassi
+    reproduce results --root ~/celeba · lassi reproduce shapes --root ~/3dshapes --seeds 1
     """
     from lassi.base.compute import Compute
     from lassi.base.errors import UserError

@@ -99,7 +99,7 @@ class Pipeline:
         for cell in self._cells:
             makers.make_classifier(run, cell, self._compute)
         for experiment in self._experiments:
-            for kind, task in product(experiment.baselines, experiment.predicts):
+            for kind, task in product(experiment.baselines, experiment.baseline_tasks):
                 for seed in run.recipe.run.seeds:
                     makers.make_baseline(run, kind, task, seed, self._compute)
         self._wrote(places.CLASSIFIERS)

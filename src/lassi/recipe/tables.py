@@ -161,7 +161,8 @@ class ExperimentTable(Table):
         epochs, batch: for R, if different from the recipe's.
         sigma_cs: the noise on coefficients, if different from the recipe's; several values make several models.
         split: the people who are judged: ``test``, or ``valid`` to choose settings.
-        baselines: classifiers on images and on latents to compare with, for each task: ``resnet``, ``mlp``.
+        baselines: classifiers on images and on latents to compare with, for the target and each task: ``resnet``,
+            ``mlp``.
         certify: the certification methods, if different from the recipe's.
     """
 
@@ -183,6 +184,11 @@ class ExperimentTable(Table):
     def predicts(self) -> list[str]:
         """The tasks of the classifiers."""
         return self.tasks or [self.target]
+
+    @property
+    def baseline_tasks(self) -> list[str]:
+        """What baselines are trained to predict: the target, and every task."""
+        return list(dict.fromkeys([self.target, *self.predicts]))
 
     @property
     def compared(self) -> list[TrainingMethod]:

@@ -67,7 +67,7 @@ def measure_run(run: Run, asked: Asked | None = None, *, certified: bool, progre
         baselines = [
             result
             for experiment in asked.experiments
-            for kind, task in product(experiment.baselines, experiment.predicts)
+            for kind, task in product(experiment.baselines, experiment.baseline_tasks)
             for result in measure_baselines(run, experiment, kind, task, progress=progress)
         ]
         directions = measure_directions(run, asked.experiments)
