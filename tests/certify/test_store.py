@@ -159,9 +159,39 @@ def test_what_somebody_else_keeps_next_to_it_is_never_touched(tmp_path: Path, su
 
 @pytest.mark.parametrize("suffix", [".times", ".proofs"])
 def test_certificates_are_not_named_like_what_is_kept_next_to_them(tmp_path: Path, suffix: str) -> None:
-    with pytest.raises(UserError, match=rf"ends in '{suffix}', like the files that are kept next to certificates"):
+    with pytest.raises(UserError, match=r"does not end in \.jsonl"):
         certify(tmp_path / f"c{suffix}")
     assert not list(tmp_path.iterdir())
+
+
+def test_proofs_without_their_certificates_are_not_added_to(path: Path) -> None:
+    path.unlink()
+    certify(path, keeps_proofs=True)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:4]))
+    with pytest.raises(UserError, match=r"c\.proofs' has a proof of person 4, who has no certificate"):
+        certify(path, keeps_proofs=True)
+    path.with_suffix(".proofs").unlink()
+    certify(path, keeps_proofs=True)
+    certify(path, keeps_proofs=True)
+
+
+@pytest.mark.parametrize("content", ["[" * 3000, '["process", "machine", "command"]', "{}"])
+def test_a_lock_holds_what_we_write_or_nothing(path: Path, content: str) -> None:
+    forget_last(path)
+    lock = path.parent / f".{path.name}.lock"
+    lock.write_text(content)
+    with pytest.raises(UserError, match="is needed as a lock, but was not written by lassi"):
+        certify(path)
+    lock.write_text('{"process": 1, "mach')
+    assert len(certify(path)) == 10, "its holder was killed while writing"
+
+
+def test_a_lock_with_a_second_name_is_left_alone(path: Path) -> None:
+    forget_last(path)
+    (path.parent / "mine").touch()
+    (path.parent / f".{path.name}.lock").hardlink_to(path.parent / "mine")
+    with pytest.raises(UserError, match="is needed as a lock, but was not written by lassi"):
+        certify(path)
 
 
 def test_notes_after_the_last_certificate_are_not_taken_for_an_unfinished_one(path: Path) -> None:

@@ -10,6 +10,7 @@ from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.pipeline.stages import run_recipe, run_stages
+from lassi.recheck.run import recheck
 from lassi.recipe.recipe import load_recipe
 from lassi.run.auditor import Auditor
 from lassi.run.run import Run
@@ -157,5 +158,9 @@ def test_settings_are_tried_on_validation_people_alone(tmp_path: Path) -> None:
     }
     assert radii[0.6, 0.1].mean_centre_radius != radii[0.65, 0.1].mean_centre_radius
     assert radii[0.6, 0.1].mean_centre_radius != radii[0.6, 0.2].mean_centre_radius
+    checked = recheck(tmp_path / "run", sample=3)
+    assert not checked.problems, "each file is checked with the noise of its own cell"
+    assert not any(check.note for check in checked.certificates)
     page = (tmp_path / "run/report.html").read_text()
+    assert "for validation people, on whom settings are chosen" in page
     assert "on whom settings are chosen, so its figures are no evidence about others" in page

@@ -78,10 +78,13 @@ def _acquired(lock: Path, path: Path) -> int:
 def _is_ours(handle: int) -> bool:
     """Whether a file is empty, as a lock is before its holder writes into it, or holds what a holder writes."""
     content = os.pread(handle, MOST_BYTES, 0)
+    if os.fstat(handle).st_nlink != 1:
+        return False  # somebody has it under another name, too
     try:
-        return not content or set(json.loads(content)) == set(json.loads(_holder()))
-    except (ValueError, TypeError):
-        return False
+        found = json.loads(content) if content else None
+    except (ValueError, RecursionError):
+        return content.startswith(b'{"process": ')  # its holder was killed while writing it
+    return not content or (isinstance(found, dict) and found.keys() == json.loads(_holder()).keys())
 
 
 def _not_ours(lock: Path) -> UserError:
@@ -129,5 +132,5 @@ def _described(lock: Path) -> str:
     try:
         about = json.loads(lock.read_bytes()[:MOST_BYTES])
         return f"process {int(about['process'])} on {str(about['machine'])[:80]} ({about['command']})"
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "another process"

@@ -118,6 +118,9 @@ def certify_people(
     kept = None if proofs is None else ProofFile(file.path)
     with file.writing() if _missing(people, file, kept) else file.only_reading():  # a complete one may be read-only
         refuse_other_latents(file, people)
+        kept = None if proofs is None else ProofFile(file.path)  # another process may have written in the meantime
+        if kept is not None:
+            kept.refuse_others_than(file.people)
         missing = _missing(people, file, kept)
         numbers = [people.numbers[row] for row in missing]
         unproven = {person for person, has in zip(numbers, file.has(numbers), strict=True) if has}

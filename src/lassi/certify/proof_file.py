@@ -42,6 +42,12 @@ class ProofFile:
         for person, line in zip(proofs, lines, strict=True):
             self._index.add(person, len(line))
 
+    def refuse_others_than(self, people: Sequence[int]) -> None:
+        """Refuse proofs of certificates that are not there any more: they may have been made with other settings."""
+        others = set(self._index.keys) - set(people)
+        if others:
+            raise Damaged(f"'{self.path}' has a proof of person {min(others)}, who has no certificate.", hint=REMEDY)
+
     def has(self, people: Sequence[int]) -> NDArray[np.bool_]:
         """Which of these people have a proof."""
         return self._index.has(people)

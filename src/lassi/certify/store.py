@@ -15,14 +15,12 @@ from lassi.base.line_file import LineFile, LineIndex
 from lassi.base.lock import only_writer, remove_dead_lock
 from lassi.base.sealed import Damaged, seal_line, typed, unseal
 from lassi.certify.certificate import KIND, REMEDY, Certificate
-from lassi.certify.proof_file import SUFFIX as PROOFS_SUFFIX
 from lassi.certify.terms import Terms
 
 TIMES = "times"  # the kind of a line of times
 
 
-TIMES_SUFFIX = ".times"
-NEXT_TO_IT = (TIMES_SUFFIX, PROOFS_SUFFIX)
+SUFFIX, TIMES_SUFFIX = ".jsonl", ".times"
 
 
 @dataclass(frozen=True)
@@ -46,15 +44,12 @@ class CertificateFile:
     """
 
     def __init__(self, path: Path, terms: Terms) -> None:
-        if path.suffix in NEXT_TO_IT:
-            raise UserError(
-                f"'{path}' ends in '{path.suffix}', like the files that are kept next to certificates.",
-                hint="Choose a name that ends in .jsonl.",
-            )
         self.path, self.terms = path, terms
         self._lines = LineFile(path, KIND, "person", "certificates")
         self._times = LineFile(path.with_suffix(TIMES_SUFFIX), TIMES, "people", "times")
         self._read()
+        if path.suffix != SUFFIX:  # times and proofs are kept next to it, under the same name
+            raise UserError(f"'{path}' does not end in {SUFFIX}.", hint=f"Choose a name that ends in {SUFFIX}.")
 
     def _read(self) -> None:
         self._index = LineIndex()

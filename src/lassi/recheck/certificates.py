@@ -69,11 +69,15 @@ def check_certificates(
         share: of the level at which fresh draws refute, for this file.
     """
     first = _first(path)
-    cell = kept.cell_of(first)
-    if cell is None:
+    cells = kept.cells_of(first)
+    if not cells:
         note = "about models that the run does not have (any more), so nothing was checked"
         return CertificateCheck(str(path), "?", first.method, 0, note=note)
-    certifier = _certifier(kept, cell, first)
+    found = next((own for cell in cells if (own := _certifier(kept, cell, first)) is not None), None)
+    if found is None:
+        note = "made with settings other than the recipe's, so fresh draws cannot be compared"
+        return CertificateCheck(str(path), "?", first.method, 0, note=note)
+    cell, certifier = found
     file = CertificateFile(path, certifier.terms(first.of))
     people = _chosen(file.people, sample, seed)
     check = CertificateCheck(str(path), cell.name, first.method, len(file))
@@ -105,21 +109,17 @@ def _chosen(people: Sequence[int], sample: int | None, seed: int) -> list[int]:
     return [people[row] for row in sorted(order.tolist())]
 
 
-def _certifier(kept: KeptRun, cell: Cell, first: Certificate) -> Certifier:
-    """The method with the settings that the certificates name, applied to the model of the artefacts."""
+def _certifier(kept: KeptRun, cell: Cell, first: Certificate) -> tuple[Cell, Certifier] | None:
+    """The method with the settings that the certificates name, applied to the model; None if the cell has others."""
     subject = Subject(kept.model(cell), kept.similar(cell, first.radius), first.seed or 0)
     settings = kept.recipe.certification(cell)
     for people in _family(kept, settings.family):
         found = Certifier.of(first.method, subject, settings, sigma_rs=cell.sigma_rs, people=people)
         if found.settings_hash == first.of.get("settings"):
-            return found
-    exact = not isinstance(method_named(first.method), SmoothedMethod)
-    if exact:
-        return Certifier.of(first.method, subject, settings, sigma_rs=cell.sigma_rs)
-    raise UserError(
-        "These certificates were made with settings other than the recipe's, so fresh draws cannot be compared.",
-        hint="Check the certificates of a run whose recipe has those settings.",
-    )
+            return cell, found
+    if isinstance(method_named(first.method), SmoothedMethod):
+        return None
+    return cell, Certifier.of(first.method, subject, settings, sigma_rs=cell.sigma_rs)  # they depend on none of these
 
 
 def _family(kept: KeptRun, family: str) -> Iterator[int]:
@@ -147,7 +147,10 @@ def _check_of(certifier: Certifier, proofs: ProofFile, share: float) -> Check:
 
 
 def _verdict(kept: KeptRun, certifier: Certifier, certificate: Certificate, check: Check) -> Verdict:
-    z = kept.latent(certificate.person)
+    try:
+        z = kept.latent(certificate.person)
+    except UserError as error:
+        return Verdict(Status.UNPROVEN, error.sentence)
     if certificate.latent != latent_hash(z):
         return Verdict(Status.CONTRADICTED, "It is about a latent that is not this person's.")
     if certificate.outcome in (Outcome.CERTIFIED, Outcome.COUNTEREXAMPLE):

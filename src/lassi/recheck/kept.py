@@ -77,10 +77,10 @@ class KeptRun:
             "classifier": Artefact(self.classifier_folder(cell)).content,
         }
 
-    def cell_of(self, certificate: Certificate) -> Cell | None:
-        """The model that a certificate is about; None if the run does not have it, or no longer."""
+    def cells_of(self, certificate: Certificate) -> list[Cell]:
+        """The cells whose model a certificate is about; none if the run does not have it, or no longer."""
         named = {name: value for name, value in certificate.of.items() if name != "settings"}
-        return next((cell for cell in self.cells if self._is(cell, certificate.radius, named)), None)
+        return [cell for cell in self.cells if self._is(cell, certificate.radius, named)]
 
     def _is(self, cell: Cell, radius: float, of: Mapping[str, str]) -> bool:
         try:

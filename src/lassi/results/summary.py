@@ -98,7 +98,7 @@ def _summary(cells: list[CellResult]) -> ModelSummary:
     return ModelSummary(
         first.question,
         first.model,
-        Spread.of(getattr(cell, first.question.split).accuracy for cell in cells),
+        Spread.of(cell.test.accuracy if cell.question.split == "test" else cell.accuracy.share for cell in cells),
         Spread.of(cell.distance for cell in cells),
         Spread.of(cell.end_points_equal for cell in cells),
         {method: _method_summary([cell.certificates[method] for cell in cells]) for method in first.certificates},
