@@ -46,6 +46,19 @@ def test_a_line_cut_anywhere_is_unfinished_and_then_removed(tmp_path: Path, kept
     assert file.path.read_bytes() == LINE
 
 
+@pytest.mark.parametrize("kept", range(1, len(LINE)))
+def test_a_first_line_cut_anywhere_is_ours_as_soon_as_it_can_be_recognised(tmp_path: Path, kept: int) -> None:
+    file = LineFile(tmp_path / "lines", "example", "person", "examples")
+    file.append([LINE[:kept]])
+    if kept < len('{"lassi": "'):
+        with pytest.raises(UserError, match="is not a file of examples"):
+            file.cut_unfinished()
+        assert file.path.read_bytes() == LINE[:kept]
+    else:
+        file.cut_unfinished()
+        assert file.path.read_bytes() == b""
+
+
 @pytest.mark.parametrize("tail", [b"notes", b'{"lassi": "example", notes', b'{"lassi": "example", "person": 7, my own'])
 def test_anything_else_at_the_end_is_not_ours(tmp_path: Path, tail: bytes) -> None:
     file = LineFile(tmp_path / "lines", "example", "person", "examples")

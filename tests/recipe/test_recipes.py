@@ -22,6 +22,7 @@ from lassi.recipe.recipe import Recipe, load_recipe, shipped_recipes
 from lassi.recipe.tables import ExperimentTable
 from lassi.results.paper.shown import Pictures, paper_figures
 from lassi.results.store import read_results
+from lassi.run.pick import pick_cell
 from shapes_file import write_scenes
 
 PAPER = ("celeba-64-paper", "celeba-128-paper", "fairface-64-paper", "shapes3d-paper")
@@ -286,6 +287,33 @@ def test_lists_of_settings_are_models_of_one_question_that_share_what_they_can()
     assert {recipe.certification(cell).sigma_cs for cell in cells} == {0.6, 0.65}
     for cell in cells:
         assert recipe.certification(cell).sigma_cs == cell.model.sigma_cs
+
+
+def test_models_of_one_question_have_different_names_by_which_each_can_be_picked() -> None:
+    cells = study(epochs=3).cells()
+    names = [str(cell.model) for cell in cells]
+    assert len(set(names)) == len(names)
+    assert "lassi (λ2 0.25, σ 2.5, σ_cs 0.65, epochs 3)" in names
+    assert [pick_cell(cells, method=name) for name in names] == cells
+    assert pick_cell(cells, method="lassi") == cells[4], "a method's name alone: the first of its models"
+    with pytest.raises(UserError, match="no model in this run called 'lassi \\(λ2 7\\)'"):
+        pick_cell(cells, method="lassi (λ2 7)")
+
+
+def test_the_usual_noise_given_by_name_is_the_same_model() -> None:
+    content = study(sigma_cs=0.65).model_dump(mode="json", exclude_none=True)
+    content["experiment"].append({key: value for key, value in content["experiment"][0].items() if key != "sigma_cs"})
+    with pytest.raises(UserError, match="Two experiments ask for the same model"):
+        Recipe.model_validate_json(json.dumps(content))
+    content["certify"]["sigma_cs"] = 0.7
+    assert len(Recipe.model_validate_json(json.dumps(content)).cells()) == 2 * len(study(sigma_cs=0.65).cells())
+
+
+def test_people_on_whom_settings_were_chosen_are_not_claimed_first() -> None:
+    content = study().model_dump(mode="json", exclude_none=True)
+    content["experiment"].append({**content["experiment"][0], "split": "test", "sensitive": [["Blond_Hair"]]})
+    cells = Recipe.model_validate_json(json.dumps(content)).cells()
+    assert [question.split for question in by_question(cells)] == ["test", "valid"]
 
 
 @pytest.mark.parametrize(

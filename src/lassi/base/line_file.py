@@ -69,8 +69,10 @@ class LineFile:
             file.write(b"".join(lines))
 
     def _begins(self, line: bytes, *, is_first: bool) -> bool:
-        start = f'{{"lassi": "{self.kind}", "{self.first_key}": '.encode()
-        return line.startswith(start) or (not is_first and not line.endswith(b"\n") and start.startswith(line))
+        marker = b'{"lassi": "'
+        start = marker + f'{self.kind}", "{self.first_key}": '.encode()
+        is_cut = not line.endswith(b"\n") and start.startswith(line)
+        return line.startswith(start) or (is_cut and (not is_first or line.startswith(marker)))
 
     def _not_ours(self) -> UserError:
         return UserError(

@@ -5,8 +5,9 @@ a *cell* is one model for one question, trained with one seed. A cell is identif
 """
 
 import re
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Protocol, TypeVar
 
 from lassi.base.errors import UserError
 from lassi.base.identity import digest
@@ -74,15 +75,18 @@ class ModelSpec:
     sigma_cs: float | None = None
 
     def __str__(self) -> str:
-        """The method, with its non-default settings.
+        """The method, with its non-default settings; two models of one question never have the same name.
 
-        >>> str(ModelSpec("lassi", {"lambda1": 1.0, "lambda2": 0.1, "samples": 10}, 0.5))
-        'lassi (λ2 0.1, σ 0.5)'
+        >>> str(ModelSpec("lassi", {"lambda1": 1.0, "lambda2": 0.1, "samples": 10}, 0.5, epochs=20, sigma_cs=0.5))
+        'lassi (λ2 0.1, σ 0.5, σ_cs 0.5, epochs 20)'
         """
         defaults = {field.name: field.default for field in fields(TRAINING_METHODS[self.method])}
         own = {name: value for name, value in self.weights.items() if value != defaults.get(name)}
-        weights = "".join(f"{name.replace('lambda', 'λ')} {value}, " for name, value in own.items())
-        return f"{self.method} ({weights}σ {self.sigma_rs:g})"
+        words = [f"{name.replace('lambda', 'λ')} {value}" for name, value in own.items()]
+        words += [f"σ {self.sigma_rs:g}"]
+        words += [] if self.sigma_cs is None else [f"σ_cs {self.sigma_cs:g}"]
+        words += [f"{name} {value}" for name in ("epochs", "batch") if (value := getattr(self, name)) is not None]
+        return f"{self.method} ({', '.join(words)})"
 
 
 @dataclass(frozen=True)
@@ -172,8 +176,12 @@ def _title(method: str, sensitive: tuple[str, ...]) -> str:
     return f"{method} ({' + '.join(sensitive)})" if sensitive else method
 
 
-def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int]) -> list[Cell]:
-    """All cells of the experiments, seeds innermost; duplicates are refused, and more than anybody could train."""
+def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int], *, usual_sigma_cs: float) -> list[Cell]:
+    """All cells of the experiments, seeds innermost; duplicates are refused, and more than anybody could train.
+
+    Args:
+        usual_sigma_cs: the noise on coefficients of experiments that do not give their own.
+    """
     models = sum(
         len(experiment.sensitive)
         * len(experiment.predicts)
@@ -199,22 +207,43 @@ def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int]) -> list
     ]
     seen: set[str] = set()
     for cell in cells:
-        if cell.key in seen:
+        key = cell.key if cell.sigma_cs is not None else replace(cell, sigma_cs=usual_sigma_cs).key
+        if key in seen:
             raise UserError(
                 f"Two experiments ask for the same model: {cell.name}.",
                 hint='Remove one of them, or give the experiments different names: table = "…".',
             )
-        seen.add(cell.key)
+        seen.add(key)
     return cells
 
 
-def by_question(cells: list[Cell]) -> dict[Question, list[Cell]]:
-    """The cells of each question, in the recipe's order; fairness-trained methods come last."""
+class Answer(Protocol):
+    """Anything about one model's answer to one question."""
+
+    @property
+    def question(self) -> Question: ...
+
+    @property
+    def model(self) -> ModelSpec: ...
+
+
+AnAnswer = TypeVar("AnAnswer", bound=Answer)
+
+
+def by_question(answers: Iterable[AnAnswer]) -> dict[Question, list[AnAnswer]]:
+    """The answers to each question, in the recipe's order; fairness-trained methods come last.
+
+    Questions about test people come first: the first one is what a page claims, and nothing is claimed about people on
+    whom settings were chosen while there are others.
+    """
     order = list(TRAINING_METHODS)
-    found: dict[Question, list[Cell]] = {}
-    for cell in cells:
-        found.setdefault(cell.question, []).append(cell)
-    return {question: sorted(own, key=lambda cell: order.index(cell.method.name)) for question, own in found.items()}
+    found: dict[Question, list[AnAnswer]] = {}
+    for answer in answers:
+        found.setdefault(answer.question, []).append(answer)
+    return {
+        question: sorted(found[question], key=lambda answer: order.index(answer.model.method))
+        for question in sorted(found, key=lambda question: question.split != "test")
+    }
 
 
 def named(*parts: str, settings: object) -> str:

@@ -64,7 +64,7 @@ class Recipe(Table):
 
     def cells(self) -> list[Cell]:
         """The models that the recipe asks for."""
-        return cells_of(self.experiment, self.run.seeds)
+        return cells_of(self.experiment, self.run.seeds, usual_sigma_cs=self.certify.sigma_cs)
 
     @classmethod
     def load(cls, name: str, changes: Sequence[str] = ()) -> "Recipe":

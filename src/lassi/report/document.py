@@ -30,7 +30,6 @@ from lassi.report.records import (
 from lassi.results.paper.shown import Pictures, paper_figures
 from lassi.results.records import MethodResult, Results, TruthResult
 from lassi.results.summary import ModelSummary, model_names, summarise
-from lassi.results.summary import by_question as models_by_question
 from lassi.run import folder as places
 from lassi.run.roles import cautions
 from lassi.run.run import Run
@@ -40,7 +39,7 @@ LIBRARIES = (DISTRIBUTION, "torch", "numpy", "scipy")
 
 def document_of(run: Run, results: Results, *, progress: Progress = SILENT) -> Document:
     """The document of a run that has its certificates."""
-    models = models_by_question(summarise(results.cells))
+    models = by_question(summarise(results.cells))
     views, evidences = [], []
     for question, cells in by_question(run.cells).items():
         evidence = Evidence(run, cells, model_names(models[question]))

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lassi.base.errors import UserError
+from lassi.recipe.cells import by_question
 from lassi.results.store import read_results
-from lassi.results.summary import Spread, by_question, summarise
+from lassi.results.summary import Spread, summarise
 from lassi.run import folder as places
 from lassi.run.kept_recipe import load_recipe_of
 

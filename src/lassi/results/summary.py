@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from lassi.base.identity import digest
 from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import METHODS
-from lassi.recipe.cells import ModelSpec, Question
-from lassi.representation.methods import TRAINING_METHODS
+from lassi.recipe.cells import ModelSpec, Question, by_question
 from lassi.results.paper.shown import PaperFigures, Pictures, paper_figures
 from lassi.results.records import CellResult, MethodResult, Results
 
@@ -112,15 +111,6 @@ def _method_summary(results: list[MethodResult]) -> MethodSummary:
         Spread.of(result.accuracy for result in results),
         results,
     )
-
-
-def by_question(models: Sequence[ModelSummary]) -> dict[Question, list[ModelSummary]]:
-    """The models of each question, in the recipe's order; fairness-trained methods come last."""
-    order = list(TRAINING_METHODS)
-    found: dict[Question, list[ModelSummary]] = {}
-    for model in models:
-        found.setdefault(model.question, []).append(model)
-    return {question: sorted(own, key=lambda model: order.index(model.model.method)) for question, own in found.items()}
 
 
 def model_names(models: Sequence[ModelSummary]) -> list[str]:

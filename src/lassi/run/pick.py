@@ -16,10 +16,15 @@ def pick_cell(
     seed: int | None = None,
     sigma_rs: float | None = None,
 ) -> Cell:
-    """The first cell that matches; by default with the last method, the fairness-trained one."""
+    """The first cell that matches; by default with the last method, the fairness-trained one.
+
+    Args:
+        method: the name of a training method, or the full name of a model, such as ``lassi (λ2 0.1, σ 0.5)``.
+    """
     if not cells:
         raise UserError("The recipe of this run has no experiment.", hint="Run a recipe that has one.")
-    cells = _only(cells, "model", method, lambda cell: cell.method.name)
+    names_a_model = any(str(cell.model) == method for cell in cells)
+    cells = _only(cells, "model", method, lambda cell: str(cell.model) if names_a_model else cell.method.name)
     cells = _only(cells, "task", task, lambda cell: cell.task)
     cells = _only(cells, "sensitive set", " + ".join(sensitive) or None, lambda cell: " + ".join(cell.sensitive))
     cells = _only(cells, "kind of directions", kind, lambda cell: cell.experiment.directions)
