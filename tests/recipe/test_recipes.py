@@ -47,7 +47,7 @@ LITTLE = {
 
 
 def test_all_that_were_asked_for_are_shipped_and_valid() -> None:
-    assert set(shipped_recipes()) == {"shapes-quick", "shapes", "celeba-32", "fairface-32", *PAPER}
+    assert set(shipped_recipes()) == {"shapes-quick", "shapes", "celeba-32", "celeba-64", "fairface-32", *PAPER}
     for name in shipped_recipes():
         assert load_recipe(name).cells()
 

@@ -14,8 +14,6 @@ from lassi.report.sheets import draw_sheet, shown_people
 from lassi.results.directions import chosen_directions, comparison, cosine, summary_of
 from lassi.run.makers import make_directions
 from lassi.run.run import Run
-from lassi.similarity.kinds.discovered import Discovered, Discovery
-from lassi.similarity.registry import KINDS
 
 
 def test_cosines_of_vectors_and_of_spans() -> None:
@@ -45,13 +43,16 @@ def test_directions_of_the_recipe_or_as_asked(tiny_run: Run) -> None:
     assert summary_of(used[1]).is_rare, "60 of 600"
 
 
-def test_discovered_directions_come_from_the_trained_resnet(tiny_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "discovered", Discovered(Discovery(count=2, steps=3)))
-    found = make_directions(tiny_run, "wall_hue=0.1", "discovered", "shape=cube", Compute(threads=1))
-    assert found.vectors.shape == (768, 2)
-    assert torch.allclose(found.vectors.norm(dim=0), torch.ones(2), atol=1e-5)
+def test_discovered_directions_come_from_the_trained_resnet(tiny_run: Run) -> None:
+    tiny_run = Run(tiny_run.recipe.with_changes(["discovery.steps=3"]), tiny_run.folder)
+    found = make_directions(tiny_run, "a1", "discovered", "shape=cube", Compute(threads=1))
+    assert found.vectors.shape == (768, 1)
+    assert found.vectors.norm().item() == pytest.approx(1, abs=1e-5)
+    first = tiny_run.load_directions("a0", "discovered", "shape=cube")
+    assert not torch.equal(first.vectors, found.vectors), "a0 was found on the way"
+    assert summary_of(first).least_class is None
     with pytest.raises(Missing, match="has not been made yet"):
-        make_directions(tiny_run, "wall_hue=0.1", "discovered", "shape=sphere", Compute(threads=1))
+        make_directions(tiny_run, "a0", "discovered", "shape=sphere", Compute(threads=1))
 
 
 def test_the_middle_of_a_sheet_is_the_original_and_the_ends_are_the_ends(tiny_run: Run) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from lassi.base.artefact import Artefact
 from lassi.base.errors import UserError
 from lassi.data.dataset import Attribute, Dataset, Images, Integers
 from lassi.flow.latents import Encoder, Latents, LatentsStage
@@ -114,13 +115,21 @@ def test_pairs_of_many_values_and_single_values(people, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_discovered_directions_take_any_decoder_and_classifier(people, tmp_path: Path) -> None:
-    found = attribute_directions(
-        "Young", *people, tmp_path / "d", kind="discovered", target="Smile",
-        decode=lambda z: z, classify=lambda x: torch.sigmoid(x[:, 0] - 1.5),
-    )  # fmt: skip
-    assert found.vectors.shape == (Q, 3)
+    eyes = {"decode": lambda z: z, "classify": lambda x: torch.sigmoid(x[:, 0] - 1.5)}
+    first = attribute_directions("a0", *people, tmp_path / "a0", kind="discovered", target="Smile", **eyes)
+    second = attribute_directions(
+        "a1", *people, tmp_path / "a1", kind="discovered", target="Smile", earlier=[first], **eyes
+    )
+    assert first.vectors.shape == second.vectors.shape == (Q, 1)
+    assert (first.vectors.T @ second.vectors).abs() < 0.5
+    assert Artefact(tmp_path / "a1").identity.parents["a0"] == first.content
+    assert first.figures.counts == {}, "it has no name"
+    assert first.figures.correlations.keys() == {"Young", "Smile", "Hat", "Age", "Same"}
+    assert abs(first.figures.correlations["Young"]) > 0.5, "what the classifier looks at"
     with pytest.raises(UserError, match="need a decoder and a classifier"):
-        attribute_directions("Young", *people, tmp_path / "e", kind="discovered", target="Smile")
+        attribute_directions("a0", *people, tmp_path / "e", kind="discovered", target="Smile")
+    with pytest.raises(UserError, match="have no attribute 'Young': they are called a0, a1, …"):
+        attribute_directions("Young", *people, tmp_path / "e", kind="discovered", target="Smile", **eyes)
 
 
 def test_directions_are_kept_and_belong_to_their_flow(people, tmp_path: Path) -> None:

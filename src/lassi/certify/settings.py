@@ -31,6 +31,7 @@ class Certification:
         sigma_cs: the noise on coefficients, in multiples of the radius; for both smoothed methods.
         n, n0: samples for the quantile, and for the centre and its check.
         n_rs, n_rs0: draws that bound a class's probability, and draws that choose the class.
+        n_ends: draws that choose the class at the ends of S(x), which the paper compares with certificates.
         candidates: for centres; ``"all"`` as in the paper.
         fresh_check: whether the check of a centre has samples of its own, as in the paper; otherwise it shares the
             quantile's, and the bound fails more often among people whose centre does not abstain.
@@ -48,6 +49,7 @@ class Certification:
     n0: KeptSamples = 10_000
     n_rs: CountedSamples = 100_000
     n_rs0: CountedSamples = 2_000
+    n_ends: CountedSamples = 100_000
     alpha_cs: Alpha = 0.01
     alpha_rs: Alpha = 0.001
     delta: Delta = 0.05

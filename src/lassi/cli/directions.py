@@ -80,7 +80,7 @@ def _print_summary(summary: "Sequence[DirectionsSummary]") -> None:
             a.kind,
             str(a.vectors),
             f"{a.norm:.2f}",
-            f"{a.least_class:,}" + (" (rare)" if a.is_rare else ""),
+            ("" if a.least_class is None else f"{a.least_class:,}") + (" (rare)" if a.is_rare else ""),
             "" if a.probe is None else f"{a.probe:.1%}",
             "" if a.relative_error is None else f"{a.relative_error:.2f} rad",
             ", ".join(f"{name} {value:+.2f}" for name, value in list(a.also_changes.items())[:4]),

@@ -30,8 +30,10 @@ def refuse_impossible(run: Run) -> None:
         kind = kind_named(experiment.directions)
         for attribute in {name for sensitive in experiment.sensitive for name in sensitive}:
             target = experiment.target if kind.needs_target else None
-            kind.refuse_unfit(run.dataset.attribute(attribute), target)
-            _refuse_one_class(run, attribute, "train")
+            named = kind.attribute(attribute, run.dataset)
+            kind.refuse_unfit(named, target)
+            if named is not None:
+                _refuse_one_class(run, attribute, "train")
         for task in (experiment.target, *experiment.predicts):
             _refuse_one_class(run, task, data.learn_from)
     for cell in run.cells:
@@ -44,7 +46,7 @@ def _refuse_infeasible(run: Run, cell: Cell) -> None:
     groups = [run.judged(cell.question), *([SCENES] if run.has_truth else [])]
     settings, recipe = run.recipe.certification(cell).shared_by(max(len(run.people(g)) for g in groups)), run.recipe
     kind, radius = kind_named(cell.experiment.directions), cell.experiment.radius
-    vectors = sum(kind.num_vectors(len(run.dataset.attribute(name).values)) for name in cell.sensitive)
+    vectors = sum(kind.num_vectors(kind.attribute(name, run.dataset)) for name in cell.sensitive)
     shape = Shape(radius, vectors, recipe.representation.widths[-1], not recipe.classifier.hidden)
     for name in settings.methods:
         method = method_named(name)

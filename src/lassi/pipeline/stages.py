@@ -1,6 +1,6 @@
 """A recipe from beginning to end: which stages, in which order; whatever exists is not made again."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -10,6 +10,7 @@ from lassi.base.errors import unknown
 from lassi.base.files import os_errors_reported, refuse_others
 from lassi.base.lock import only_writer
 from lassi.pipeline.feasible import refuse_impossible
+from lassi.recipe.part import Part
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import PAGES, is_reported, report_of
 from lassi.results.measure import Asked, has_certificates, measure_run
@@ -40,14 +41,16 @@ class Pipeline:
 
     Args:
         say: receives a sentence about each stage as it begins.
-        tables: only these tables of the recipe are made, and only measured; None for all of it.
+        part: only this part of the recipe is made, and only measured; None for all of it.
     """
 
-    def __init__(self, run: Run, compute: Compute, say: Say, tables: Collection[str] | None = None) -> None:
-        self.run, self._say = run, say
-        self._is_whole = tables is None
-        self._experiments = [e for e in run.recipe.experiment if tables is None or e.table in tables]
-        self._cells = [cell for cell in run.cells if cell.experiment in self._experiments]
+    def __init__(self, run: Run, compute: Compute, say: Say, part: Part | None = None) -> None:
+        self.run, self._say, self._is_whole = run, say, part is None
+        if part is None:
+            self._asked = Asked(run.cells, run.recipe.experiment, run.recipe.experiment)
+        else:
+            experiments = part.experiments(run.recipe)
+            self._asked = Asked(part.cells(run.recipe), experiments, experiments if part.baselines else [])
         self._compute = replace(compute, choices=ThreadChoices(run.folder / places.THREADS))
         self.results: Results | None = None
         self.written: list[Path] = []  # or found to exist
@@ -64,11 +67,23 @@ class Pipeline:
             "report": self._report,
         }
         for stage in list(STAGES)[: list(STAGES).index(until) + 1]:
-            if stage == "flow" or (self.run.cells and (stage != "report" or is_reported(self.run))):
+            if self._has(stage):
                 self._say(STAGES[stage])
                 steps[stage]()
         if until == "classifier" and self.run.cells:
             self._measure(certified=has_certificates(self.run))
+
+    def _has(self, stage: str) -> bool:
+        """Whether there is anything to do."""
+        match stage:
+            case "flow":
+                return True
+            case "representation":
+                return bool(self._asked.cells)
+            case "report":
+                return bool(self.run.cells) and is_reported(self.run)
+            case _:
+                return bool(self.run.cells)
 
     def _wrote(self, *names: str) -> None:
         self.written.extend(self.run.folder / name for name in names)
@@ -83,40 +98,37 @@ class Pipeline:
         run = self.run
         for group in run.groups:
             makers.make_latents(run, group, self._compute)
-        for experiment in self._experiments:
+        for experiment in self._asked.experiments:
             if kind_named(experiment.directions).needs_classifier:
                 makers.make_baseline(run, "resnet", experiment.target, run.seed, self._compute)
             makers.make_all_directions(run, experiment, self._compute)
         self._wrote(places.LATENTS, places.DIRECTIONS)
 
     def _representations(self) -> None:
-        for cell in self._cells:
+        for cell in self._asked.cells:
             makers.make_representation(self.run, cell.representation, self._compute)
         self._wrote(places.REPRESENTATIONS)
 
     def _classifiers(self) -> None:
         run = self.run
-        for cell in self._cells:
+        for cell in self._asked.cells:
             makers.make_classifier(run, cell, self._compute)
-        for experiment in self._experiments:
+        for experiment in self._asked.baselines:
             for kind, task in product(experiment.baselines, experiment.baseline_tasks):
                 for seed in run.recipe.run.seeds:
                     makers.make_baseline(run, kind, task, seed, self._compute)
         self._wrote(places.CLASSIFIERS)
 
     def _certificates(self) -> None:
-        for cell in self._cells:
+        for cell in self._asked.cells:
             makers.make_certificates(self.run, cell, self._compute)
         self._wrote(places.CERTIFICATES)
         self._measure(certified=True)
 
     def _measure(self, *, certified: bool) -> None:
+        self.results = measure_run(self.run, self._asked, certified=certified, progress=self._compute.progress)
         if self._is_whole:
-            self.results = measure_run(self.run, certified=certified, progress=self._compute.progress)
             self.written.append(write_results(self.results, self.run.folder))
-        else:
-            asked = Asked(self._cells, self._experiments)
-            self.results = measure_run(self.run, asked, certified=certified, progress=self._compute.progress)
 
     def _report(self) -> None:
         assert self.results is not None, "certificates come first"
@@ -149,12 +161,12 @@ def run_stages(
     until: str = LAST,
     compute: Compute | None = None,
     say: Say = lambda _: None,
-    tables: Collection[str] | None = None,
+    part: Part | None = None,
 ) -> Pipeline:
     """The same; returns the pipeline, which knows what it wrote.
 
     Args:
-        tables: only these tables of the recipe are made, and only measured; None for all of it.
+        part: only this part of the recipe is made, and only measured; None for all of it.
     """
     if until not in STAGES:
         raise unknown("stage", until, STAGES)
@@ -169,7 +181,7 @@ def run_stages(
     with os_errors_reported(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):
-        pipeline = Pipeline(run, compute, say, tables)
+        pipeline = Pipeline(run, compute, say, part)
         pipeline(until)
     return pipeline
 

@@ -29,6 +29,7 @@ from lassi.recipe.tables import (
 )
 from lassi.recipe.text import MOST_BYTES, apply_change, parse, refuse_extremes
 from lassi.representation.objective import Objective
+from lassi.similarity.kind import Discovery
 
 KIND = "recipe"  # of document, in a run's folder
 FORMAT = 3  # of recipes and run folders; raise it whenever an older folder can no longer be read
@@ -43,6 +44,7 @@ class Recipe(Table):
     representation: RepresentationTable = RepresentationTable()
     classifier: ClassifierTable = ClassifierTable()
     baselines: BaselinesTable = BaselinesTable()
+    discovery: Discovery = Discovery()
     experiment: tuple[ExperimentTable, ...] = ()
     certify: Certification = Certification()
     run: RunTable = RunTable()

@@ -220,12 +220,6 @@ class ExperimentTable(Table):
     def _refuse_unfit(self, attributes: list[str]) -> None:
         if len(set(attributes)) < len(attributes):
             raise UserError(f"The sensitive set {attributes} names an attribute twice.", hint="Name each once.")
-        most = kind_named(self.directions).most_attributes
-        if most is not None and len(attributes) > most:
-            raise UserError(
-                f"A sensitive set has {len(attributes)} attributes, but {self.directions} directions take {most}.",
-                hint="Give sets of one attribute.",
-            )
         for task in (self.target, *self.predicts):
             if task in attributes:
                 raise UserError(

@@ -68,12 +68,13 @@ def apply_change(content: dict[str, Any], change: str) -> None:
     if len(tables) >= DEEPEST:
         raise UserError(f"{called} refers to a key {len(tables):,} tables deep.", hint="Check the key.")
     value = _value(called, text)
-    place: Any = content
+    places: list[Any] = [content]
     for table in tables:
-        place = _inside(place, table, called)
-    if isinstance(place, list):
-        raise UserError(f"{called} replaces one of several tables.", hint="Name a key inside it.")
-    place[last] = value
+        places = [inside for place in places for inside in _inside(place, table, called)]
+    for place in places:
+        if isinstance(place, list):
+            raise UserError(f"{called} replaces one of several tables.", hint="Name a key inside it.")
+        place[last] = value
 
 
 def _value(called: str, text: str) -> Any:
@@ -89,17 +90,24 @@ def _value(called: str, text: str) -> Any:
     return found["value"]
 
 
-def _inside(place: Any, name: str, called: str) -> Any:
-    """A table within a table, created if missing, or one of a list of tables, counted from 0."""
-    if isinstance(place, list):
-        if not is_number(name, 0, len(place) - 1):
-            raise UserError(
-                f"{called} refers to table '{shown(name)}' of {len(place)}.",
-                hint=f"Choose a number from 0 to {len(place) - 1}." if place else "There is none.",
-            )
-        inside = place[int(name)]
-    else:
-        inside = place.setdefault(name, {})
-    if not isinstance(inside, dict | list):
+def _inside(place: Any, name: str, called: str) -> list[Any]:
+    """A table within a table, created if missing; or those of a list of tables that are meant."""
+    inside = _chosen(place, name, called) if isinstance(place, list) else [place.setdefault(name, {})]
+    if not all(isinstance(table, dict | list) for table in inside):
         raise UserError(f"{called} refers to '{shown(name)}', which is not a table.", hint="Check the key.")
     return inside
+
+
+def _chosen(tables: list[Any], name: str, called: str) -> list[Any]:
+    """One of several tables, counted from 0; all of them, ``*``; or the experiments whose ``table`` has this name."""
+    if is_number(name, 0, len(tables) - 1):
+        return [tables[int(name)]]
+    named = [own for own in tables if name == "*" or (isinstance(own, dict) and own.get("table") == name)]
+    if not named:
+        raise UserError(
+            f"{called} refers to table '{shown(name)}' of {len(tables)}.",
+            hint=f"Choose a number from 0 to {len(tables) - 1}, a table's name, or * for all."
+            if tables
+            else "There is none.",
+        )
+    return named

@@ -14,6 +14,7 @@ from lassi.recipe.cells import Cell, Question
 from lassi.report.records import Curve, CurveSeries, Groups, GroupShare, Looseness, RadiiSeries
 from lassi.run.auditor import Auditor
 from lassi.run.run import Run
+from lassi.similarity.registry import kind_named
 from lassi.similarity.sets import SimilaritySet
 
 
@@ -116,7 +117,9 @@ class Evidence:
         """The certified share by class and by sensitive group, for the claim's certificate and model, by unit."""
         certificates = self.certificates(self.fair, self.methods[0])
         certified = np.array([certificate.is_certified for certificate in certificates])
-        return [self._groups(name, certified) for name in (self.question.task, *self.question.sensitive)]
+        kind, dataset = kind_named(self.question.kind), self.run.dataset
+        named = [name for name in self.question.sensitive if kind.attribute(name, dataset) is not None]
+        return [self._groups(name, certified) for name in (self.question.task, *named)]
 
     def _groups(self, attribute: str, certified: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Groups:
         judged = self.run.judged(self.question)

@@ -17,7 +17,7 @@ from lassi.data.sheet import contact_sheet
 from lassi.results.directions import chosen_directions
 from lassi.run.run import Run
 from lassi.similarity.directions import Directions
-from lassi.similarity.registry import simplest_kind
+from lassi.similarity.registry import kind_named, simplest_kind
 
 
 def draw_sheet(
@@ -30,14 +30,20 @@ def draw_sheet(
         attributes = run.recipe.experiment[0].sensitive[0]
     if not (math.isfinite(radius) and radius > 0):
         raise UserError(f"The radius is {radius}.", hint="Choose a value above 0, in multiples of a direction.")
-    found = [
-        chosen_directions(run, [attribute], [kind or simplest_kind(run.dataset.attribute(attribute))])[0]
-        for attribute in attributes
-    ]
+    found = [chosen_directions(run, [name], [kind or _drawn_kind(run, name)])[0] for name in attributes]
     people = shown_people(run, count, seed=seed)
     if isinstance(run.dataset, FactorDataset) and list(attributes) == [ORIENTATION]:
         return orientations_and_steps_sheet(run, found[0], people)
     return similar_people_sheet(run, found, people, radius=radius, columns=columns)
+
+
+def _drawn_kind(run: Run, name: str) -> str:
+    """The kind to draw: the simplest one of an attribute, or that of a vector without a name in the recipe."""
+    for experiment in run.recipe.experiment:
+        is_used = any(name in sensitive for sensitive in experiment.sensitive)
+        if is_used and kind_named(experiment.directions).attribute(name, run.dataset) is None:
+            return experiment.directions
+    return simplest_kind(run.dataset.attribute(name))
 
 
 def similar_people_sheet(

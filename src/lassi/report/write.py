@@ -1,14 +1,14 @@
 """Writing the report of a run: its document, drawn as a page."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from lassi.base.errors import UserError
-from lassi.base.files import Ours, read_ours, write_whole
+from lassi.base.files import read_ours, write_whole
 from lassi.base.progress import SILENT, Progress
 from lassi.base.sealed import Damaged
+from lassi.base.sealed_text import is_unchanged, seal_text, text_starting
 from lassi.report.document import document_of
 from lassi.report.page import render
 from lassi.results.measure import certificate_results, made_of
@@ -18,15 +18,14 @@ from lassi.run.folder import PAGE
 from lassi.run.run import Run
 
 # The first bytes of every page that we write.
-START = b"""<!DOCTYPE html>
+START = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="generator" content="lassi">
 """
-HEAD = START.decode()
+PAGES = text_starting(START)
 RESULTS_OF_PAGE = '<meta name="lassi-results" content="{}">'
-END = "<!-- SHA-256 of everything above: {} -->\n"
 
 
 def write_report(folder: Path | str, out: Path | str | None = None, *, progress: Progress = SILENT) -> Path:
@@ -49,28 +48,15 @@ def report_of(run: Run, results: Results, out: Path | None = None, *, progress: 
     """Write the page of a run with these results."""
     refuse_unfinished(run, results)
     drawn = render(document_of(run, results, progress=progress))
-    page = drawn.replace(HEAD, HEAD + RESULTS_OF_PAGE.format(results_digest(results)) + "\n", 1)
+    page = drawn.replace(START, START + RESULTS_OF_PAGE.format(results_digest(results)) + "\n", 1)
     path = out or run.folder / PAGE
-    write_whole(path, sealed_page(page), ours=PAGES)
+    write_whole(path, seal_text(page), ours=PAGES)
     return path
-
-
-def sealed_page(page: str) -> bytes:
-    """The page with a checksum of everything before it, in a comment at its end."""
-    return page.encode() + END.format(hashlib.sha256(page.encode()).hexdigest()).encode()
-
-
-def _is_unchanged(content: bytes) -> bool:
-    page = content[: -len(END.format("0" * 64))]
-    return content == page + END.format(hashlib.sha256(page).hexdigest()).encode()
-
-
-PAGES = Ours(lambda first: first.startswith(START), _is_unchanged)
 
 
 def refuse_changed_page(path: Path) -> None:
     """Refuse a page that is not as it was written."""
-    if not _is_unchanged(read_ours(path, most=None)):
+    if not is_unchanged(read_ours(path, most=None)):
         raise Damaged(f"'{path}' was changed after it was written.", hint="Delete it and write it again: lassi report.")
 
 

@@ -22,7 +22,7 @@ class DirectionsSummary:
 
     Args:
         norm: the mean length of the vectors.
-        least_class: the number of people in the rarest class.
+        least_class: the number of people in the rarest class; None for vectors without a name.
         probe: the mean accuracy of separating the classes along the vectors, on held-out people.
         relative_error: the approximate angular error in radians; only for differences of means.
         also_changes: correlations with other attributes, the largest first.
@@ -32,7 +32,7 @@ class DirectionsSummary:
     kind: str
     vectors: int
     norm: float
-    least_class: int
+    least_class: int | None
     is_rare: bool
     probe: float | None
     relative_error: float | None
@@ -59,7 +59,7 @@ def summary_of(directions: Directions) -> DirectionsSummary:
         directions.kind,
         directions.vectors.shape[1],
         math.fsum(figures.norms) / len(figures.norms),
-        min(figures.counts.values()),
+        min(figures.counts.values(), default=None),
         figures.is_rare,
         math.fsum(probes) / len(probes) if probes else None,
         figures.relative_error,
@@ -94,9 +94,11 @@ def chosen_directions(
     target = run.recipe.experiment[0].target if used else None
     found: dict[str, Directions] = {}
     for attribute in attributes or used:
-        simplest = simplest_kind(run.dataset.attribute(attribute))
-        as_used: list[tuple[str, str | None]] = [*used.get(attribute, [])] or [(simplest, target)]
-        for kind, its_target in [(kind, as_used[0][1]) for kind in kinds] or as_used:
+        as_used: list[tuple[str, str | None]] = [*used.get(attribute, [])]
+        if not as_used and not kinds:
+            as_used = [(simplest_kind(run.dataset.attribute(attribute)), target)]
+        its_target = as_used[0][1] if as_used else target
+        for kind, its_target in [(kind, its_target) for kind in kinds] or as_used:
             is_used = (kind, its_target) in used.get(attribute, [])
             if is_used:
                 directions = run.load_directions(attribute, kind, its_target)

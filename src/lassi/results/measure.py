@@ -44,20 +44,27 @@ GRIDS_UP_TO = 3  # directions; beyond that, only end points are tried
 
 @dataclass(frozen=True)
 class Asked:
-    """The part of a recipe that is measured."""
+    """What is measured.
+
+    Args:
+        cells: models.
+        experiments: those whose directions are judged.
+        baselines: experiments whose baselines are evaluated.
+    """
 
     cells: Sequence[Cell]
     experiments: Sequence[ExperimentTable]
+    baselines: Sequence[ExperimentTable]
 
 
 def measure_run(run: Run, asked: Asked | None = None, *, certified: bool, progress: Progress = SILENT) -> Results:
     """Everything known about the models of a run.
 
     Args:
-        asked: a part of the recipe; by default all of it.
+        asked: by default everything in the recipe.
         certified: whether they have been certified.
     """
-    asked = asked or Asked(run.cells, run.recipe.experiment)
+    asked = asked or Asked(run.cells, run.recipe.experiment, run.recipe.experiment)
     with one_thread_each():  # the last digits of a sum depend on the number of threads
         cells = []
         with progress.task("evaluating", len(asked.cells), "models") as task:
@@ -66,7 +73,7 @@ def measure_run(run: Run, asked: Asked | None = None, *, certified: bool, progre
                 task.advance()
         baselines = [
             result
-            for experiment in asked.experiments
+            for experiment in asked.baselines
             for kind, task in product(experiment.baselines, experiment.baseline_tasks)
             for result in measure_baselines(run, experiment, kind, task, progress=progress)
         ]

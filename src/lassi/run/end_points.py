@@ -1,6 +1,6 @@
 """The smoothed model at the end points of everybody's similarity set: the paper's own check of its certificates."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from lassi.base.errors import UserError
@@ -61,15 +61,16 @@ def load_end_points(auditor: Auditor, method: str) -> EndPointAnswers | None:
 
 
 def _path(auditor: Auditor, method: str) -> Path:
-    """The file, named by a hash of the certificates it belongs to."""
-    certificates = auditor.certificates(method)
-    of = digest([certificate.line().decode() for certificate in certificates])[:8]
+    """The file, named by a hash of the certificates it belongs to and of how it was made."""
+    lines = [certificate.line().decode() for certificate in auditor.certificates(method)]
+    of = digest([auditor.settings.n_ends, lines])[:8]
     return auditor.file(auditor.certifier(method, auditor.judged())).path.with_suffix(f".{of}.ends")
 
 
 def _answers(auditor: Auditor, method: str, progress: Progress) -> EndPointAnswers:
     certificates, people = auditor.certificates(method), auditor.judged()
-    certifier, ends = auditor.certifier(method, people), auditor.similar.end_points()
+    settings, ends = replace(auditor.settings, n_rs0=auditor.settings.n_ends), auditor.similar.end_points()
+    certifier = replace(auditor, settings=settings).certifier(method, people)
 
     def answers(rows: range) -> list[set[int | None]]:
         """The predictions for each person of a chunk, at the centre and at all end points."""

@@ -65,6 +65,8 @@ def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) 
         classify,
         run.seed,
         classifier,
+        [run.load_directions(name, kind, target) for name in chosen.earlier(attribute)],
+        run.recipe.discovery if chosen.needs_classifier else None,
     )
 
 

@@ -19,6 +19,7 @@ from lassi.run.auditor import Auditor
 from lassi.run.end_points import make_end_points
 from lassi.run.run import SCENES, Run
 from lassi.similarity.directions import Directions
+from lassi.similarity.registry import kind_named
 
 
 def make_flow(run: Run, compute: Compute) -> Artefact:
@@ -63,7 +64,9 @@ def make_latents(run: Run, group: str, compute: Compute) -> Latents:
 
 
 def make_directions(run: Run, attribute: str, kind: str, target: str | None, compute: Compute) -> Directions:
-    """Compute the directions of an attribute."""
+    """Compute the directions of an attribute, and those that must be found before."""
+    for name in kind_named(kind).earlier(attribute):
+        places.directions_stage(run, name, kind, target).make(compute)
     return places.directions_stage(run, attribute, kind, target).make(compute)
 
 

@@ -1,5 +1,6 @@
 """The directions of an attribute on disk, with what a regulator must know about them."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ from lassi.base.streams import Stream
 from lassi.data.dataset import Attribute
 from lassi.flow.latents import Latents
 from lassi.similarity.judging import DirectionFigures, judge
-from lassi.similarity.kind import Decode, Material, Split
+from lassi.similarity.kind import Decode, Discovery, Material, Split
 from lassi.similarity.kinds.mean_difference import MeanDifference
 from lassi.similarity.registry import kind_named
 from lassi.similarity.sets import SimilaritySet
@@ -68,6 +69,8 @@ class DirectionsStage:
         decode, classify: for kinds that need a classifier: latents to pictures, and pictures to the target's
             probability.
         classifier: the content of the classifier behind ``classify``.
+        earlier: the directions found before, for kinds that find one after the other.
+        discovery: how to search for those; None for the other kinds.
     """
 
     folder: Path
@@ -80,15 +83,20 @@ class DirectionsStage:
     classify: Decode | None = None
     seed: int = 0
     classifier: str | None = None
+    earlier: Sequence[Directions] = ()
+    discovery: Discovery | None = None
 
     def __post_init__(self) -> None:
-        kind_named(self.kind).refuse_unfit(self.train.dataset.attribute(self.attribute), self.target)
+        kind = kind_named(self.kind)
+        kind.refuse_unfit(kind.attribute(self.attribute, self.train.dataset), self.target)
         if self.target is not None:
             self.train.dataset.attribute(self.target)
 
     @cached_property
     def identity(self) -> Identity:
-        settings = {"attribute": self.attribute, "kind": self.kind, "target": self.target}
+        settings: dict[str, object] = {"attribute": self.attribute, "kind": self.kind, "target": self.target}
+        if self.discovery is not None:
+            settings["discovery"] = asdict(self.discovery)
         parents = {
             "flow": self.train.artefact.identity.parents["flow"],
             "train": self.train.artefact.content,
@@ -96,16 +104,18 @@ class DirectionsStage:
         }
         if self.classifier is not None:
             parents["classifier"] = self.classifier
+        parents |= {found.attribute: found.content for found in self.earlier}
         return Identity(STAGE, VERSION, settings, parents, self.seed)
 
     def write(self, draft: Draft, compute: Compute) -> None:
         kind = kind_named(self.kind)
         train, valid = (Split(people.z, people.labels_of) for people in (self.train, self.valid))
-        attribute = self.train.dataset.attribute(self.attribute)
+        attribute = kind.attribute(self.attribute, self.train.dataset)
+        earlier = [vector for found in self.earlier for vector in found.vectors.T]
         computed = kind.compute(
             Material(
                 attribute, train, valid, Stream(self.seed, "directions"), self.target, self.decode, self.classify,
-                compute.progress,
+                earlier, self.discovery or Discovery(), compute.progress,
             )
         )  # fmt: skip
         others = [name for name in self.valid.dataset.attributes if name != self.attribute.partition("=")[0]]

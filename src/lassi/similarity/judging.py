@@ -19,10 +19,10 @@ class DirectionFigures:
 
     Args:
         norms: the lengths of the vectors.
-        counts: training people of each value.
+        counts: training people of each value; none for vectors without a name.
         is_rare: whether a value has so few people that the direction is uncertain.
         probe: for each vector, the accuracy of telling its two values apart by position along it, on held-out people;
-            None where no held-out person has either value.
+            None where no held-out person has either value, and for vectors without a name.
         correlations: of the mean position along the vectors with every other attribute, on held-out people.
         relative_error: for differences of means, their approximate angular error in radians.
     """
@@ -36,29 +36,32 @@ class DirectionFigures:
 
 
 def judge(
-    computed: Computed, attribute: Attribute, kind: Kind, train: Split, valid: Split, *, others: Sequence[str]
+    computed: Computed, attribute: Attribute | None, kind: Kind, train: Split, valid: Split, *, others: Sequence[str]
 ) -> DirectionFigures:
     """Judge the directions of an attribute on held-out people.
 
     Args:
+        attribute: None for vectors without a name, of which only the correlations with attributes are known.
         others: the attributes to correlate with.
     """
     vectors = computed.vectors
     units = (vectors / vectors.norm(dim=0)).double().numpy()
-    places = {"train": _places(train.z, units), "valid": _places(valid.z, units)}  # (people, n)
-    labels = {"train": train.labels_of(attribute.name), "valid": valid.labels_of(attribute.name)}
-    counts = np.bincount(labels["train"], minlength=len(attribute.values))
-    middle = places["valid"].mean(1)
-    probes: list[float | None] = []
-    for column, ends in enumerate(kind.ends(len(attribute.values))):
-        learned = _Threshold.fit(places["train"][:, column], labels["train"], ends)
-        probes.append(learned.accuracy(places["valid"][:, column], labels["valid"]))
+    there = _places(valid.z, units)  # (people, n)
+    counts: dict[str, int] = {}
+    probes: list[float | None] = [None] * vectors.shape[1]
+    if attribute is not None:
+        labels = train.labels_of(attribute.name)
+        number = np.bincount(labels, minlength=len(attribute.values))
+        counts, here = dict(zip(attribute.values, number.tolist(), strict=True)), _places(train.z, units)
+        for column, ends in enumerate(kind.ends(len(attribute.values))):
+            learned = _Threshold.fit(here[:, column], labels, ends)
+            probes[column] = learned.accuracy(there[:, column], valid.labels_of(attribute.name))
     return DirectionFigures(
         vectors.norm(dim=0).tolist(),
-        dict(zip(attribute.values, counts.tolist(), strict=True)),
-        bool(counts.min() < RARE),
+        counts,
+        any(count < RARE for count in counts.values()),
         probes,
-        {name: _correlation(middle, valid.labels_of(name)) for name in others},
+        {name: _correlation(there.mean(1), valid.labels_of(name)) for name in others},
         computed.relative_error,
     )
 

@@ -7,7 +7,7 @@ from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import METHODS
 from lassi.recipe.cells import ModelSpec, Question
 from lassi.results.paper.figures import Figure, columns_in, rows_in
-from lassi.results.paper.shown import Pictures, agrees
+from lassi.results.paper.shown import THEIR_DATA, Pictures, agrees
 from lassi.results.paper.tables import PaperTable
 from lassi.results.records import BaselineResult, BaselineScores, DirectionsResult, MethodResult, Results
 from lassi.results.summary import ModelSummary, Spread, summarise
@@ -15,10 +15,51 @@ from lassi.results.summary import ModelSummary, Spread, summarise
 
 @dataclass(frozen=True)
 class ComparedFigure:
-    """A published figure, and ours in the same unit; None where we have none."""
+    """A published figure, and ours in the same unit; None where we have none.
+
+    Args:
+        ours: of the same method.
+        plain: of the plain model with exact certificates, where the paper smooths.
+    """
 
     theirs: Figure
     ours: Spread | None
+    plain: Spread | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """What our figures were measured on.
+
+    Args:
+        people, units: who were judged: pictures, and the units they form.
+        bits_per_dim: of the flow, on validation pictures; None if it was not trained here.
+    """
+
+    pictures: Pictures
+    recipe: str
+    scale: str
+    seeds: list[int]
+    people: int
+    units: int
+    bits_per_dim: float | None
+
+
+@dataclass(frozen=True)
+class EndPointCheck:
+    """The paper's own check of its certificates: does the smoothed model answer alike at the ends of S(x)?
+
+    Args:
+        models: how many were checked; each seed counts.
+        contradicted: models with anybody who is certified although an end differs.
+        most: the largest number of such people in one model.
+        another_class: people, over all models, who get a different class there, not just an abstention.
+    """
+
+    models: int
+    contradicted: int
+    most: int
+    another_class: int
 
 
 @dataclass(frozen=True)
@@ -26,13 +67,17 @@ class ComparedTable:
     """A table of the paper with our figures.
 
     Args:
-        pictures: what ours were measured on.
+        sources: one per dataset.
         figures: in reading order.
+        certified_but_unfair: scenes, over all models of ours, that are certified but truly treated differently; None
+            where the truth is unknown.
     """
 
     table: PaperTable
-    pictures: Pictures
+    sources: list[Source]
     figures: list[ComparedFigure]
+    end_points: EndPointCheck | None = None
+    certified_but_unfair: int | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -48,10 +93,26 @@ class ComparedTable:
         return next(here, None)
 
 
-def compare(table: PaperTable, results: Results, pictures: Pictures) -> ComparedTable:
+def compare(table: PaperTable, measured: Sequence[tuple[Source, Results]]) -> ComparedTable:
     """A table with the figures that results have."""
-    ours = Ours(results)
-    return ComparedTable(table, pictures, [ComparedFigure(figure, ours.of(figure)) for figure in table.figures])
+    ours = {THEIR_DATA.get(data := source.pictures.dataset, data): Ours(results) for source, results in measured}
+    figures = [
+        ComparedFigure(figure, of.of(figure), of.plain(figure)) if of else ComparedFigure(figure, None)
+        for figure in table.figures
+        for of in [ours.get(figure.about.dataset)]
+    ]
+    smoothed = [found for own in ours.values() for found in own.smoothed]
+    truths = [found.truth.certified_but_unfair for found in smoothed if found.truth]
+    return ComparedTable(
+        table, [source for source, _ in measured], figures, _end_point_check(smoothed), sum(truths) if truths else None
+    )
+
+
+def _end_point_check(results: Sequence[MethodResult]) -> EndPointCheck | None:
+    checked = [result.end_points for result in results if result.end_points]
+    differ = [found.certified_but_different for found in checked]
+    another = sum(found.certified_but_another_class for found in checked)
+    return EndPointCheck(len(checked), sum(n > 0 for n in differ), max(differ), another) if checked else None
 
 
 class Ours:
@@ -66,10 +127,21 @@ class Ours:
         if figure.metric in OF_DIRECTIONS:
             return self._of_directions(figure)
         if figure.metric in OF_MODELS and (model := self._model(figure)) is not None:
-            return OF_MODELS[figure.metric](_smoothed(model))
+            return OF_MODELS[figure.metric](_of_method(model, is_smoothed=True))
         scores = [own for own in self._baselines if own.target == figure.about.task]
         read = OF_BASELINES.get(figure.about.method or "")
         return read(scores, figure) if read and scores else None
+
+    def plain(self, figure: Figure) -> Spread | None:
+        """The plain model's figure with exact certificates; None where the paper has no certified model."""
+        model = self._model(figure) if figure.metric in OF_PLAIN_MODELS else None
+        exact = [] if model is None else _of_method(model, is_smoothed=False)
+        return OF_MODELS[figure.metric](exact) if exact else None
+
+    @property
+    def smoothed(self) -> list[MethodResult]:
+        """The results of the paper's method for every model and seed."""
+        return [found for model in self._models for found in _of_method(model, is_smoothed=True)]
 
     def _model(self, figure: Figure) -> ModelSummary | None:
         def is_meant(question: Question, model: ModelSpec) -> bool:
@@ -83,10 +155,10 @@ class Ours:
         return None if found is None else Spread(OF_DIRECTIONS[figure.metric](found), None)
 
 
-def _smoothed(model: ModelSummary) -> list[MethodResult]:
-    """The results of the paper's method, the first smoothed one, for each seed."""
-    name = next(name for name in model.certificates if isinstance(METHODS.get(name), SmoothedMethod))
-    return model.certificates[name].results
+def _of_method(model: ModelSummary, *, is_smoothed: bool) -> list[MethodResult]:
+    """The results of the first smoothed method, the paper's, or of the first exact one, for each seed."""
+    names = [name for name in model.certificates if isinstance(METHODS.get(name), SmoothedMethod) == is_smoothed]
+    return model.certificates[names[0]].results if names else []
 
 
 def _percent(values: Sequence[float | None]) -> Spread | None:
@@ -106,6 +178,9 @@ OF_MODELS: dict[str, Callable[[list[MethodResult]], Spread | None]] = {
     "unfair": lambda results: _percent([r.truth.unfair / r.truth.scenes if r.truth else None for r in results]),
     "centre_radius": _centre_radius,
 }
+
+
+OF_PLAIN_MODELS = ("accuracy", "certified")
 
 
 def _share(directions: DirectionsResult, value: int) -> float:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from lassi.base.errors import unknown
+from lassi.recipe.part import Part
+from lassi.recipe.scales import CELEBA, CELEBA_128, FAIRFACE, SHAPES
 from lassi.results.paper.figures import Figure, figures_of
-
-CELEBA, CELEBA_128, FAIRFACE, SHAPES = "celeba-64-paper", "celeba-128-paper", "fairface-64-paper", "shapes3d-paper"
 
 
 @dataclass(frozen=True)
@@ -16,15 +16,13 @@ class PaperTable:
         name: what the user calls it.
         label: its label in the paper's source.
         title: what it shows.
-        recipe: the shipped recipe that repeats it at the paper's size; None if it reports no measurement.
-        of: the tables of that recipe whose models it is about.
+        parts: of the paper's recipes, from which its figures come; none if it reports no measurement.
     """
 
     name: str
     label: str
     title: str
-    recipe: str | None = None
-    of: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     @property
     def figures(self) -> list[Figure]:
@@ -37,88 +35,95 @@ class PaperTable:
         return sum(1 if figure.sd is None else 2 for figure in self.figures)
 
 
+_TARGETS = (Part(CELEBA, ("Table 1",), models=False, baselines=True),)
+
 TABLES = (
-    PaperTable("results", "tbl:results", "Accuracy and certified share on CelebA", CELEBA, ("Table 1",)),
+    PaperTable("results", "tbl:results", "Accuracy and certified share on CelebA", (Part(CELEBA, ("Table 1",)),)),
     PaperTable(
         "perpendicular",
         "tbl:denton-attrib-vec",
         "Directions perpendicular to a decision boundary",
-        CELEBA,
-        ("Perpendicular directions",),
+        (Part(CELEBA, ("Perpendicular directions",)),),
     ),
-    PaperTable("transfer", "tbl:transfer", "R trained without knowing the task", CELEBA, ("Transfer",)),
+    PaperTable("transfer", "tbl:transfer", "R trained without knowing the task", (Part(CELEBA, ("Transfer",)),)),
     PaperTable(
         "fairface",
         "tbl:fairface-main-text",
         "Accuracy and certified share on FairFace",
-        FAIRFACE,
-        ("FairFace", "Transfer"),
+        (Part(FAIRFACE, ("FairFace", "Transfer")),),
     ),
     PaperTable(
         "sensitive-attributes",
         "tbl:appendix-sens-attributes",
         "How frequent attributes are, and their length",
-        CELEBA,
-        ("Table 1",),
+        (Part(CELEBA, ("Table 1",), models=False), Part(FAIRFACE, ("FairFace",), models=False)),
     ),
-    PaperTable("baselines", "tbl:appendix-base-acc", "Accuracy without representation learning", CELEBA, ("Table 1",)),
+    PaperTable("baselines", "tbl:appendix-base-acc", "Accuracy without representation learning", _TARGETS),
     PaperTable(
         "empirical-fairness",
         "tbl:appendix-empirical-fair",
         "Fairness of the baselines on grids of similar people",
-        CELEBA,
-        ("Table 1",),
+        _TARGETS,
     ),
     PaperTable(
-        "naive-grid", "tbl:appendix-naive", "Naive: σ_cs and σ_rs, on validation people", CELEBA, ("Naive, validation",)
+        "naive-grid",
+        "tbl:appendix-naive",
+        "Naive: σ_cs and σ_rs, on validation people",
+        (Part(CELEBA, ("Naive, validation",)),),
     ),
     PaperTable(
-        "dataaug-grid", "tbl:appendix-data-aug", "DataAug: σ_rs, on validation people", CELEBA, ("DataAug, validation",)
+        "dataaug-grid",
+        "tbl:appendix-data-aug",
+        "DataAug: σ_rs, on validation people",
+        (Part(CELEBA, ("DataAug, validation",)),),
     ),
     PaperTable(
         "lassi-grid",
         "tbl:appendix-adversarial",
         "LASSI: λ2 and σ_rs, on validation people",
-        CELEBA,
-        ("LASSI, validation",),
+        (Part(CELEBA, ("LASSI, validation",)),),
     ),
     PaperTable("hyper-parameters", "tbl:appendix-selected-hyperparams", "The settings that were chosen"),
     PaperTable(
-        "results-sd", "tbl:appendix-table1-acc-fair-stddev", "results, with standard deviations", CELEBA, ("Table 1",)
+        "results-sd",
+        "tbl:appendix-table1-acc-fair-stddev",
+        "results, with standard deviations",
+        (Part(CELEBA, ("Table 1",)),),
     ),
     PaperTable(
-        "end-points", "tbl:appendix-endpoints-fair", "The same answer at the ends of S(x)", CELEBA, ("Table 1",)
+        "end-points",
+        "tbl:appendix-endpoints-fair",
+        "The same answer at the ends of S(x)",
+        (Part(CELEBA, ("Table 1",)),),
     ),
-    PaperTable("results-128", "tbl:appendix-128-acc-fair-stddev", "results, at 128×128", CELEBA_128, ("128×128",)),
+    PaperTable(
+        "results-128", "tbl:appendix-128-acc-fair-stddev", "results, at 128×128", (Part(CELEBA_128, ("128×128",)),)
+    ),
     PaperTable(
         "transfer-baselines",
         "tbl:appendix-base-acc-transfer",
         "Baselines for the tasks of transfer",
-        CELEBA,
-        ("Transfer",),
+        (Part(CELEBA, ("Transfer",), models=False, baselines=True),),
     ),
     PaperTable(
         "transfer-sd",
         "tbl:appendix-transfer-stddevs",
         "transfer to Smiling, with standard deviations",
-        CELEBA,
-        ("Transfer",),
+        (Part(CELEBA, ("Transfer",)),),
     ),
     PaperTable(
         "perpendicular-sd",
         "tbl:appendix-denton-acc-fair-stddev",
         "perpendicular, with standard deviations",
-        CELEBA,
-        ("Perpendicular directions",),
+        (Part(CELEBA, ("Perpendicular directions",)),),
     ),
     PaperTable(
         "other-directions",
         "tab:appendix-other-attribute-vecs",
         "Decorrelated and discovered directions",
-        CELEBA,
-        ("Decorrelated directions",),
+        (Part(CELEBA, ("Decorrelated directions", "Discovered directions")),),
     ),
-    PaperTable("shapes", "tbl:shapes", "3D Shapes, where the truth is known", SHAPES, ("",)),
+    PaperTable("shapes", "tbl:shapes", "3D Shapes, where the truth is known", (Part(SHAPES, ("",)),)),
     PaperTable("reconstructions", "tbl:list-reconstructions", "Which figure shows which similarity set"),
 )
 

@@ -1,5 +1,10 @@
-"""Unit vectors along which a classifier's answer changes most. (Li and Xu, 2021.)"""
+"""Unit vectors along which a classifier's answer changes most. (Li and Xu, 2021.)
 
+They have no names of their own; sensitive sets refer to them in the order in which they are found: a0, a1, …
+"""
+
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,27 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lassi.base.errors import UserError
+from lassi.base.outside import shown
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
+from lassi.data.dataset import Dataset
 from lassi.similarity.hyperplane import Hyperplane
-from lassi.similarity.kind import Computed, Decode, Kind, Material
+from lassi.similarity.kind import Computed, Decode, Discovery, Kind, Material
 
-
-@dataclass(frozen=True)
-class Discovery:
-    """How to search for vectors; the defaults are the paper's.
-
-    Args:
-        count: how many vectors to find.
-        steps: optimisation steps per vector.
-        batch: people per step.
-        reach: how far people are moved along a vector, in both directions.
-    """
-
-    count: int = 3
-    steps: int = 2000
-    batch: int = 4
-    reach: float = 5.0
+NAME = re.compile("a(0|[1-9][0-9]?)")  # of a vector
 
 
 class Discovered(Kind):
@@ -38,26 +30,31 @@ class Discovered(Kind):
     meaning = "Steps found by searching for what changes a classifier's answer most, rather than for a named attribute."
     needs_target = True
     needs_classifier = True
-    most_attributes = 1
-
-    def __init__(self, search: Discovery | None = None) -> None:
-        self.search = search or Discovery()
 
     def compute(self, material: Material) -> Computed:
         assert material.target is not None, "refused before"
         if material.decode is None or material.classify is None:
             raise UserError("Discovered directions need a decoder and a classifier.", hint="Pass decode and classify.")
-        search = Searcher(material.train.z, material.decode, material.classify, self.search)
+        search = Searcher(material.train.z, material.decode, material.classify, material.discovery)
         stream = material.stream.child("discover")
-        return Computed(search(material.plane(material.target), stream=stream, progress=material.progress))
+        target = material.plane(material.target)
+        return Computed(search(target, material.earlier, stream=stream, progress=material.progress)[:, None])
 
-    def ends(self, num_values: int) -> list[tuple[int, int]]:
-        return [(0, num_values - 1)] * self.search.count
+    def attribute(self, name: str, dataset: Dataset) -> None:  # noqa: ARG002
+        if not NAME.fullmatch(name):
+            raise UserError(
+                f"Discovered directions have no attribute '{shown(name)}': they are called a0, a1, … in the order in "
+                "which they are found.",
+                hint='Give sets such as sensitive = [["a0"], ["a0", "a1"]].',
+            )
+
+    def earlier(self, name: str) -> list[str]:
+        return [f"a{number}" for number in range(int(name[1:]))]
 
 
 @dataclass(frozen=True, eq=False)
 class Searcher:
-    """Searches for vectors, each pushed towards being orthogonal to those before it.
+    """Searches for vectors, each pushed towards being orthogonal to those found earlier.
 
     Each is the normal of a plane: people are projected onto it, moved both ways along the normal, decoded and
     classified; the plane is optimised so that the probabilities differ and the normal is new.
@@ -73,21 +70,17 @@ class Searcher:
     classify: Decode
     settings: Discovery
 
-    def __call__(self, target: Hyperplane, *, stream: Stream, progress: Progress = SILENT) -> Tensor:
-        """The vectors, ``(q, count)``; the target's normal counts as already found."""
-        known = [target.normal]
-        for number in range(self.settings.count):
-            known.append(self._next(torch.stack(known), stream.at(number), progress))
-        return torch.stack(known[1:], 1)
-
-    def _next(self, known: Tensor, stream: Stream, progress: Progress) -> Tensor:
-        """One more vector ``(q,)``, unlike those known ``(k, q)``."""
-        settings = self.settings
+    def __call__(
+        self, target: Hyperplane, earlier: Sequence[Tensor] = (), *, stream: Stream, progress: Progress = SILENT
+    ) -> Tensor:
+        """One more vector ``(q,)``, unlike the target's normal and those found earlier."""
+        known, settings = torch.stack([target.normal, *earlier]), self.settings
+        stream = stream.at(len(earlier))
         w = torch.randn(self.z.shape[1], generator=stream.child("start").torch()).requires_grad_()
         b = torch.zeros(()).requires_grad_()
         optimiser = torch.optim.Adam([w, b], 1e-3)
         people = stream.child("people").numpy().integers(0, len(self.z), (settings.steps, settings.batch))
-        with progress.task(f"discovering direction {len(known)}", settings.steps, "steps") as task:
+        with progress.task(f"discovering direction a{len(earlier)}", settings.steps, "steps") as task:
             for rows in people:
                 some = torch.from_numpy(np.array(self.z[np.sort(rows)]))
                 optimiser.zero_grad()

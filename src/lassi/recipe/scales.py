@@ -1,0 +1,103 @@
+"""The paper's recipes at other sizes: what stands for each of them, and what is changed in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lassi.base.errors import UserError, unknown
+from lassi.recipe.recipe import Recipe, load_recipe
+
+CELEBA, CELEBA_128, FAIRFACE, SHAPES = "celeba-64-paper", "celeba-128-paper", "fairface-64-paper", "shapes3d-paper"
+
+
+@dataclass(frozen=True)
+class Resized:
+    """A shipped recipe, with changes."""
+
+    recipe: str
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A size at which the paper's experiments can be run.
+
+    Args:
+        about: what it is for, in a few words.
+        recipes: what stands for a recipe of the paper; recipes that are missing cannot be run at this size.
+    """
+
+    about: str
+    recipes: dict[str, Resized]
+
+
+# As in the recipes celeba-32 and fairface-32: a flow that two cores train in a quarter of an hour, smaller networks,
+# more epochs on fewer people, and this project's own certificates, which are faster and certify more people.
+_LAPTOP = (
+    *("data.size=32", "flow.levels=3", "flow.flows=8", "flow.channels=64"),
+    *("flow.train.steps=3000", "flow.train.batch=32", "flow.train.learning_rate=1e-3", "flow.train.warmup=100"),
+    *("flow.train.decay=cosine", "flow.train.clip=50.0", "flow.train.validate_every=250", "flow.train.memory=full"),
+    *("representation.widths=[512, 256, 128]", "representation.epochs=12", "representation.decay=cosine"),
+    *("classifier.epochs=3", "baselines.decay=cosine"),
+    *("certify.methods=['smoothed-modular', 'exact-joint']", "certify.centre=median", "certify.fresh_check=false"),
+    *("certify.candidates=64", "certify.quantile=binomial", "certify.n_ends=10000", "run.seeds=[42, 0, 10]"),
+)
+# Everything as small as it can be while each step still does something.
+_TINY = (
+    *("data.size=16", "data.every=1", "data.at_most.train=300", "data.at_most.valid=60", "data.at_most.test=12"),
+    *("flow.levels=2", "flow.flows=1", "flow.channels=8"),
+    *("flow.train.steps=4", "flow.train.batch=8", "flow.train.validate_every=4", "flow.train.validate_on=8"),
+    *("representation.widths=[16, 8]", "representation.batch=32", "baselines.epochs=1", "baselines.batch=32"),
+    *(
+        "experiment.*.epochs=1",
+        "certify.n=1200",
+        "certify.n0=1300",
+        "certify.n_rs=500",
+        "certify.n_rs0=100",
+        "certify.n_ends=100",
+    ),
+    *("certify.candidates=16", "certify.quantile=binomial", "discovery.steps=3"),
+)
+
+SCALES: dict[str, Scale] = {
+    "paper": Scale(
+        "as in the paper: a GPU and the whole dataset",
+        {name: Resized(name) for name in (CELEBA, CELEBA_128, FAIRFACE, SHAPES)},
+    ),
+    "cpu": Scale(
+        "32×32, smaller networks, any part of the dataset: two cores",
+        {
+            CELEBA: Resized(CELEBA, (*_LAPTOP, "data.every=4")),
+            FAIRFACE: Resized(FAIRFACE, (*_LAPTOP, "data.every=3")),
+            SHAPES: Resized("shapes", ("run.seeds=[42, 0, 10, 20, 30]",)),
+        },
+    ),
+    "smoke": Scale(
+        "everything tiny, to see that it works: a minute",
+        {
+            **{name: Resized(name, _TINY) for name in (CELEBA, CELEBA_128, FAIRFACE)},
+            SHAPES: Resized(SHAPES, (*_TINY, "data.at_most.train-biased=300", "data.scenes=2")),
+        },
+    ),
+}
+
+
+def scale_named(name: str) -> Scale:
+    """The scale with this name."""
+    if name not in SCALES:
+        raise unknown("scale", name, SCALES)
+    return SCALES[name]
+
+
+def at_scale(recipe: str, scale: str, changes: Sequence[str] = ()) -> Recipe:
+    """A recipe of the paper at a scale.
+
+    Args:
+        changes: applied after those of the scale.
+    """
+    found = scale_named(scale).recipes.get(recipe)
+    if found is None:
+        possible = [name for name, own in SCALES.items() if recipe in own.recipes]
+        raise UserError(
+            f"The recipe {recipe} cannot be run at the scale '{scale}'.", hint=f"Choose {' or '.join(possible)}."
+        )
+    return load_recipe(found.recipe, [*found.changes, *changes])

@@ -1,0 +1,1 @@
+"""The paper's tables with our figures, for people to read."""

@@ -1,0 +1,37 @@
+"""A chart of a table: the paper's figures against ours, one mark per cell."""
+
+from lassi.report.svg import Chart, linear
+from lassi.results.paper.compare import ComparedFigure, ComparedTable
+
+METRICS = ("accuracy", "certified")  # with a mark of their own; all others share the third
+# For a chart that stands alone; on a page, the page's style sheet has the colours.
+STYLE = (
+    "svg{font:12px system-ui,sans-serif;background:#fff}text{fill:#333}.axis,.rule{stroke:#444}.grid{stroke:#ddd}"
+    ".rule{stroke-dasharray:4 3}.mark{opacity:.75}.s0{fill:#1b6ca8}.s1{fill:#b8651b}.s2{fill:#3a7d44}"
+)
+
+
+def chart_of(found: ComparedTable) -> Chart | None:
+    """Theirs against ours, one mark per figure that both have; on the diagonal both are equal. None without any."""
+    both = [(own, own.ours.mean) for own in found.figures if own.ours is not None]
+    if not both:
+        return None
+    values = [value for own, ours in both for value in (own.theirs.mean, ours)]
+    x, y = (linear(label, [0.0, *values]) for label in ("paper", "ours"))
+    chart = Chart(f"{found.table.title}: the paper's figures and ours", x, y, wide=480, tall=420)
+    chart.rule((0.0, 0.0), (x.high, y.high))
+    for own, ours in both:
+        label = f"{own.theirs.row}, {own.theirs.column}: {ours:.1f}, paper {own.theirs}"
+        chart.mark(_series(own), own.theirs.mean, ours, label)
+    return chart
+
+
+def _series(own: ComparedFigure) -> int:
+    return METRICS.index(own.theirs.metric) if own.theirs.metric in METRICS else len(METRICS)
+
+
+def standalone(chart: Chart) -> str:
+    """A chart as a file of its own."""
+    drawn = str(chart.__html__())
+    drawn = drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return drawn.replace(">", f"><style>{STYLE}</style>", 1) + "\n"
