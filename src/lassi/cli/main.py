@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 from lassi.base.draft import DISTRIBUTION
-from lassi.cli import bench, certify, data, demo, directions, flow, imports, recheck, report, reproduce, run, runs
+from lassi.cli import (
+    bench,
+    certify,
+    data,
+    demo,
+    directions,
+    flow,
+    imports,
+    recheck,
+    report,
+    reproduce,
+    run,
+    runs,
+    sweep,
+)
 from lassi.cli.command import INTERRUPTED, USERS_ERROR, group, prepare_streams, reported, warn
 
 ABOUT = """Proves, person by person, that an image classifier gives the same answer to everybody who differs
@@ -24,6 +38,7 @@ directions.add_to(app)
 certify.add_to(app)
 recheck.add_to(app)
 reproduce.add_to(app)
+sweep.add_to(app)
 report.add_to(app)
 runs.add_to(app)
 app.add_typer(imports.app, name="import")

@@ -162,10 +162,12 @@ def run_stages(
     compute: Compute | None = None,
     say: Say = lambda _: None,
     part: Part | None = None,
+    knows: Run | None = None,
 ) -> Pipeline:
     """The same; returns the pipeline, which knows what it wrote.
 
     Args:
+        knows: another run, whose certified centres are used again where they are the same.
         part: only this part of the recipe is made, and only measured; None for all of it.
     """
     if until not in STAGES:
@@ -173,11 +175,13 @@ def run_stages(
     folder = default_folder(recipe) if out is None else Path(out)
     compute = compute or Compute()
     run = Run(load_recipe(recipe) if isinstance(recipe, str) else recipe, folder, progress=compute.progress)
+    if knows is not None:
+        run.producers = knows.producers
     if not compute.replace:
         refuse_other_recipe(run.recipe, folder)
     refuse_impossible(run)
     refuse_others(folder / places.RESULTS, RESULTS_OURS)
-    refuse_others(folder / places.PAGE, PAGES)
+    refuse_others(folder / places.PAGE, PAGES.ours)
     with os_errors_reported(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):

@@ -51,6 +51,11 @@ class Recipe(Table):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
+        if self.format != FORMAT:
+            raise UserError(
+                f"The recipe has format {self.format}, but this version of lassi reads format {FORMAT}.",
+                hint="Write it anew, from one of the shipped recipes.",
+            )
         self.glow_settings()
         self.baselines.training()
         self.classifier.training(0.0)

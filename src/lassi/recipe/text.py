@@ -1,7 +1,9 @@
 """The text of a recipe as tables: TOML or JSON of bounded size and depth, and changes such as ``certify.n=2000``."""
 
 import json
+import re
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 from lassi.base.errors import UserError
@@ -67,7 +69,7 @@ def apply_change(content: dict[str, Any], change: str) -> None:
     *tables, last = key.split(".")
     if len(tables) >= DEEPEST:
         raise UserError(f"{called} refers to a key {len(tables):,} tables deep.", hint="Check the key.")
-    value = _value(called, text)
+    value = value_of(called, text)
     places: list[Any] = [content]
     for table in tables:
         places = [inside for place in places for inside in _inside(place, table, called)]
@@ -77,7 +79,8 @@ def apply_change(content: dict[str, Any], change: str) -> None:
         place[last] = value
 
 
-def _value(called: str, text: str) -> Any:
+def value_of(called: str, text: str) -> Any:
+    """A value in TOML; text that is not TOML is a string."""
     try:
         found = _toml(f"value = {text}")
     except tomllib.TOMLDecodeError:
@@ -111,3 +114,38 @@ def _chosen(tables: list[Any], name: str, called: str) -> list[Any]:
             else "There is none.",
         )
     return named
+
+
+def as_toml(content: Mapping[str, Any], path: str = "") -> str:
+    """Tables as TOML: plain keys first, then tables, then lists of tables.
+
+    >>> print(as_toml({"a": 1, "b": {"c": [0.5, "x"]}, "d": [{"e": True}]}))
+    a = 1
+    <BLANKLINE>
+    [b]
+    c = [0.5, "x"]
+    <BLANKLINE>
+    [[d]]
+    e = true
+    <BLANKLINE>
+    """
+    tables = {key: value for key, value in content.items() if isinstance(value, Mapping)}
+    lists = {key: value for key, value in content.items() if _is_tables(value)}
+    text = "".join(
+        f"{_key(key)} = {json.dumps(value, ensure_ascii=False)}\n"
+        for key, value in content.items()
+        if key not in tables | lists
+    )
+    for key, value in tables.items():
+        text += f"\n[{path}{_key(key)}]\n{as_toml(value, f'{path}{_key(key)}.')}"
+    for key, values in lists.items():
+        text += "".join(f"\n[[{path}{_key(key)}]]\n{as_toml(own, f'{path}{_key(key)}.')}" for own in values)
+    return text
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(own, Mapping) for own in value)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else json.dumps(name)

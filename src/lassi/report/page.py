@@ -130,7 +130,7 @@ def curve_chart(view: QuestionView, places: Places) -> Chart | None:
 def tradeoff_chart(view: QuestionView, places: Places) -> Chart:
     """Accuracy against certified fairness; one mark per model and certificate."""
     models = [row.summary for row in view.models]
-    majority = models[0].first.test.majority
+    majority = models[0].first.scores.majority
     accuracies = [model.accuracy.mean for model in models]
     accuracies += [model.certificates[name].accuracy.mean for model in models for name in view.certificates]
     chart = Chart(

@@ -14,6 +14,12 @@ WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 46
 NAME = 9  # longest name on an axis, in letters
 MARK = 4.5  # half the size of a mark
+# For a chart in a file of its own; on a page, the style sheet of the page has the colours.
+STYLE = (
+    "svg{font:12px system-ui,sans-serif;background:#fff}text{fill:#333}.axis,.rule{stroke:#444}.grid{stroke:#ddd}"
+    ".rule{stroke-dasharray:4 3}.mark{opacity:.75}"
+    ".s0{fill:#1b6ca8;stroke:#1b6ca8}.s1{fill:#b8651b;stroke:#b8651b}.s2{fill:#3a7d44;stroke:#3a7d44}.line{fill:none;stroke-width:2}"
+)
 
 
 @dataclass(frozen=True)
@@ -184,6 +190,11 @@ class Chart:
                 x, x, TOP, base, _n(self.across(self._x.low)), _n(self.across(self._x.high))
             )
         )
+
+    def standalone(self) -> str:
+        """The chart as a file of its own."""
+        drawn = str(self.__html__()).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        return drawn.replace(">", f"><style>{STYLE}</style>", 1) + "\n"
 
     def __html__(self) -> str:
         return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(

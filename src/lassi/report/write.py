@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from lassi.base.errors import UserError
-from lassi.base.files import read_ours, write_whole
+from lassi.base.files import read_ours
 from lassi.base.progress import SILENT, Progress
 from lassi.base.sealed import Damaged
-from lassi.base.sealed_text import is_unchanged, seal_text, text_starting
+from lassi.base.sealed_text import SealedText
 from lassi.report.document import document_of
 from lassi.report.page import render
 from lassi.results.measure import certificate_results, made_of
@@ -24,7 +24,7 @@ START = """<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="generator" content="lassi">
 """
-PAGES = text_starting(START)
+PAGES = SealedText(START)
 RESULTS_OF_PAGE = '<meta name="lassi-results" content="{}">'
 
 
@@ -50,13 +50,13 @@ def report_of(run: Run, results: Results, out: Path | None = None, *, progress: 
     drawn = render(document_of(run, results, progress=progress))
     page = drawn.replace(START, START + RESULTS_OF_PAGE.format(results_digest(results)) + "\n", 1)
     path = out or run.folder / PAGE
-    write_whole(path, seal_text(page), ours=PAGES)
+    PAGES.write(path, page)
     return path
 
 
 def refuse_changed_page(path: Path) -> None:
     """Refuse a page that is not as it was written."""
-    if not is_unchanged(read_ours(path, most=None)):
+    if not PAGES.is_unchanged(read_ours(path, most=None)):
         raise Damaged(f"'{path}' was changed after it was written.", hint="Delete it and write it again: lassi report.")
 
 

@@ -16,7 +16,7 @@ from lassi.base.threads import one_thread_each
 from lassi.certify.intervals import Interval, share_by_unit
 from lassi.consumer.classifier import Classifier, Represented, evaluate
 from lassi.consumer.fairness import fair_on_points
-from lassi.consumer.scores import score
+from lassi.consumer.scores import Scores, score
 from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION
 from lassi.recipe.cells import Cell
 from lassi.recipe.tables import ExperimentTable
@@ -86,16 +86,16 @@ def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
     model, r = run.load_classifier(cell), run.load_representation(cell.representation)
     judged = run.judged(cell.question)
     similar, z = run.load_similarity(cell.experiment, cell.sensitive), run.z(judged)
-    valid, test = (
-        evaluate(model, Represented(run.represented(cell.representation, group), _labels(run, cell, group)))
-        for group in ("valid", "test")
-    )
+
+    def scores(group: str) -> Scores:
+        return evaluate(model, Represented(run.represented(cell.representation, group), _labels(run, cell, group)))
+
     return CellResult(
         cell.question,
         cell.model,
         cell.seed,
-        valid,
-        test,
+        scores("valid"),
+        scores("test") if cell.question.split == "test" else None,
         len(np.unique(run.units(judged))),
         _accuracy(run, cell, model),
         mean_distance(r, z, similar, stream=Stream(cell.seed, "results/distance")),

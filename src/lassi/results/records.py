@@ -93,20 +93,20 @@ class CellResult:
     """Everything known about one model, for one question, trained with one seed.
 
     Args:
-        valid, test: scores of the plain model.
-        units: how many units the test people form.
-        accuracy: of the plain model on the test people, one picture per unit.
-        distance: mean ‖R(z) − R(z′)‖ over test people and random similar people.
+        valid, test: scores of the plain model; None for test people if validation people are judged.
+        units: how many units the people who are judged form.
+        accuracy: of the plain model on these people, one picture per unit.
+        distance: mean ‖R(z) − R(z′)‖ over them and random similar people.
         made_of: the content of flow, directions, representation and classifier, and hashes of each method's settings
             and certificates.
-        end_points_equal: the share of test people who get the same answer from the plain model at all ends of S(x).
+        end_points_equal: the share of them who get the same answer from the plain model at all ends of S(x).
     """
 
     question: Question
     model: ModelSpec
     seed: int
     valid: Scores
-    test: Scores
+    test: Scores | None
     units: int
     accuracy: Interval
     distance: float
@@ -114,6 +114,11 @@ class CellResult:
     truth: PlainTruth | None = None
     certificates: dict[str, MethodResult] = field(default_factory=dict)
     made_of: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def scores(self) -> Scores:
+        """Of the plain model, on the split whose people are judged."""
+        return self.valid if self.test is None else self.test
 
 
 @dataclass(frozen=True)

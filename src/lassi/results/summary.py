@@ -97,7 +97,7 @@ def _summary(cells: list[CellResult]) -> ModelSummary:
     return ModelSummary(
         first.question,
         first.model,
-        Spread.of(cell.test.accuracy if cell.question.split == "test" else cell.accuracy.share for cell in cells),
+        Spread.of(cell.accuracy.share if cell.test is None else cell.test.accuracy for cell in cells),
         Spread.of(cell.distance for cell in cells),
         Spread.of(cell.end_points_equal for cell in cells),
         {method: _method_summary([cell.certificates[method] for cell in cells]) for method in first.certificates},

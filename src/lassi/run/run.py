@@ -102,8 +102,16 @@ class Run:
     @property
     def groups(self) -> list[str]:
         """The groups of people whose latents the run keeps."""
-        groups = ["train", "valid", "test", self.recipe.data.learn_from, *([SCENES] if self.has_truth else [])]
+        groups = ["train", "valid", self.recipe.data.learn_from, *self._tested]
         return list(dict.fromkeys([*groups, *(self.judged(cell.question) for cell in self.cells)]))
+
+    @property
+    def _tested(self) -> list[str]:
+        """The groups of test people; none if a recipe judges only validation people, to choose settings."""
+        experiments = self.recipe.experiment
+        if experiments and all(own.split == "valid" and not own.baselines for own in experiments):
+            return []
+        return ["test", *([SCENES] if self.has_truth else [])]
 
     def judged(self, question: Question) -> str:
         """The group of people whom a question is about."""

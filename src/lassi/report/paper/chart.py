@@ -4,11 +4,6 @@ from lassi.report.svg import Chart, linear
 from lassi.results.paper.compare import ComparedFigure, ComparedTable
 
 METRICS = ("accuracy", "certified")  # with a mark of their own; all others share the third
-# For a chart that stands alone; on a page, the page's style sheet has the colours.
-STYLE = (
-    "svg{font:12px system-ui,sans-serif;background:#fff}text{fill:#333}.axis,.rule{stroke:#444}.grid{stroke:#ddd}"
-    ".rule{stroke-dasharray:4 3}.mark{opacity:.75}.s0{fill:#1b6ca8}.s1{fill:#b8651b}.s2{fill:#3a7d44}"
-)
 
 
 def chart_of(found: ComparedTable) -> Chart | None:
@@ -28,10 +23,3 @@ def chart_of(found: ComparedTable) -> Chart | None:
 
 def _series(own: ComparedFigure) -> int:
     return METRICS.index(own.theirs.metric) if own.theirs.metric in METRICS else len(METRICS)
-
-
-def standalone(chart: Chart) -> str:
-    """A chart as a file of its own."""
-    drawn = str(chart.__html__())
-    drawn = drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-    return drawn.replace(">", f"><style>{STYLE}</style>", 1) + "\n"

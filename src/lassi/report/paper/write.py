@@ -7,16 +7,16 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from lassi.base.files import refuse_others, write_whole
-from lassi.base.sealed_text import seal_text, text_starting
-from lassi.report.paper.chart import chart_of, standalone
+from lassi.base.files import refuse_others
+from lassi.base.sealed_text import SealedText
+from lassi.report.paper.chart import chart_of
 from lassi.report.paper.layout import caption_of, lines_of, markdown_of, verdict_in_words
 from lassi.report.write import PAGES
 from lassi.results.paper.claims import checked
 from lassi.results.paper.compare import ComparedTable
 
 MARK = "<!-- lassi: paper table -->\n"
-OURS = text_starting(MARK)
+TABLES = SealedText(MARK)
 PAGE = "paper.html"
 
 
@@ -28,8 +28,8 @@ def written_for(table: str, folder: Path) -> list[Path]:
 def refuse_in_the_way(table: str, folder: Path) -> None:
     """Refuse, before any work, to write where something of somebody else's is."""
     for path in written_for(table, folder):
-        refuse_others(path, OURS)
-    refuse_others(folder / PAGE, PAGES)
+        refuse_others(path, TABLES.ours)
+    refuse_others(folder / PAGE, PAGES.ours)
 
 
 def write_files(found: ComparedTable, folder: Path, *, command: str) -> list[Path]:
@@ -39,18 +39,18 @@ def write_files(found: ComparedTable, folder: Path, *, command: str) -> list[Pat
         command: which makes it again.
     """
     text, drawn = written_for(found.table.name, folder)
-    write_whole(text, seal_text(MARK + markdown_of(found, command)), ours=OURS)
+    TABLES.write(text, MARK + markdown_of(found, command))
     chart = chart_of(found)
     if chart is None:
         return [text]
-    write_whole(drawn, seal_text(MARK + standalone(chart)), ours=OURS)
+    TABLES.write(drawn, MARK + chart.standalone())
     return [text, drawn]
 
 
 def write_page(tables: Sequence[tuple[ComparedTable, str]], folder: Path) -> Path:
     """Write one page with all tables, each with the command that makes it again."""
     path = folder / PAGE
-    write_whole(path, seal_text(page_of(tables)), ours=PAGES)
+    PAGES.write(path, page_of(tables))
     return path
 
 
