@@ -248,3 +248,25 @@ def test_a_shared_budget_needs_the_number_of_all_people() -> None:
 def test_nobody_is_refused_in_one_sentence(shape: tuple[int, ...]) -> None:
     with pytest.raises(UserError, match="The pictures have shape"):
         fair_model(1).certify(torch.zeros(shape))
+
+
+class Nosy(IdentityFlow):
+    """A flow that depends on its batch and its threads: in the last bits, as convolutions do, but on any processor."""
+
+    def encode(self, x: torch.Tensor) -> torch.Tensor:
+        return super().encode(x) * (1 + 1e-6 * len(x) + 1e-5 * torch.get_num_threads())
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_a_picture_has_the_same_certificate_alone_in_a_batch_and_on_any_number_of_threads(threads: int) -> None:
+    model, x = fair_model(3, flow=Nosy(20)), random_people(3, 24)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads)
+        together, alone = model.latents(x), torch.cat([model.latents(one[None]) for one in x])
+        certified, single = model.certify(x), [model.certify(one[None])[0] for one in x]
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(together, alone)
+    assert torch.equal(together, x * (1 + 1e-6 + 1e-5)), "one picture, one thread"
+    assert [c.figures for c in certified] == [c.figures for c in single]

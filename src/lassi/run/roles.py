@@ -38,7 +38,7 @@ def refuse_two_roles(run: Run) -> None:
 def cautions(run: Run) -> list[str]:
     """What a reader must know about how people were divided."""
     shared = _shared_units(run) if run.dataset.has_published_splits else []
-    return shared + [
+    return [f"{sentence} The splits were published with the data." for sentence in shared] + [
         f"{question} is about people on whom settings are chosen, so its figures are no evidence about others."
         for question in by_question(run.cells)
         if question.split != "test"
