@@ -118,7 +118,12 @@ def show(
         str | None,
         typer.Option("--kind", help="A kind of directions: {kinds}.", show_default="one with a single vector"),
     ] = None,
-    radius: Radius = 1.0,
+    radius: Annotated[
+        float | None,
+        typer.Option(
+            "--radius", callback=a_radius, help="ε, in multiples of a direction.", show_default="the recipe's"
+        ),
+    ] = None,
     count: Annotated[int, typer.Option("--count", min=1, max=1000, help="Number of people, or scenes, to show.")] = 6,
     columns: Annotated[
         int, typer.Option("--columns", min=3, max=101, help="Number of values of t, centred on the original.")

@@ -1,11 +1,14 @@
 """``lassi reproduce``: the tables of the paper, made again."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lassi.cli.command import Device, Json, Threads, command, echo, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from lassi.results.paper.compare import ComparedTable
 
 
 def add_to(app: typer.Typer) -> None:
@@ -15,9 +18,9 @@ def add_to(app: typer.Typer) -> None:
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A table of the paper, or all; see --list.", show_default=False),
+        typer.Argument(metavar="[NAME]", help="A table or figure, or all; see --list.", show_default=False),
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the tables, and what each needs.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the tables and figures, and what each needs.")] = False,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -40,11 +43,14 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option("--out", help="The folder that all tables share.", show_default="runs/paper-SCALE")
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Change what an earlier version of the recipes made in the folder.")
+    ] = False,
     threads: Threads = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Make a table of the paper again.
+    """Make a table or figure of the paper again.
 
     Shows our figures and the published ones in the paper's layout, and which of the paper's claims hold. What another
     table has made in the same folder is shared. Interrupt it at any time; run the same command again to resume.
@@ -55,10 +61,10 @@ def reproduce(
     from lassi.base.progress import for_stream
     from lassi.base.threads import use_threads
     from lassi.pipeline import reproduce as made
-    from lassi.report.paper.layout import caption_of, lines_of, sentences_of
     from lassi.report.paper.write import refuse_in_the_way, write_files, write_page
+    from lassi.results.paper.compare import ComparedTable
+    from lassi.results.paper.drawings import Drawing
     from lassi.results.paper.reproduced import as_json as as_document
-    from lassi.results.paper.reproduced import path_of
 
     folder = out or Path("runs") / f"paper-{scale}"
     if list_:
@@ -67,61 +73,58 @@ def reproduce(
         raise UserError("No table is named.", hint="Name one of those that `lassi reproduce --list` shows, or all.")
     use_threads(threads)
     wanted = made.Wanted(scale, folder, data, seeds)
-    tables = made.tables_named(name, scale)
-    made.refuse_missing(tables, wanted)
-    for table in tables:
-        refuse_in_the_way(table.name, folder)
-    compute, found = Compute(threads, device, for_stream()), []
-    for table in tables:
-        compared, again = made.reproduce(table, wanted, compute=compute, say=say), wanted.command(table)
-        found.append((compared, again))
-        written = write_files(compared, folder, command=again)
+    listed = made.named(name, scale)
+    made.refuse_missing(listed, wanted)
+    for own in listed:
+        refuse_in_the_way(own.name, folder)
+    compute, found = Compute(threads, device, for_stream(), replace), list[tuple[ComparedTable, str]]()
+    for own in listed:
+        if isinstance(own, Drawing):
+            path = made.draw(own, wanted, compute=compute, say=say)
+            written = [path]
+        else:
+            compared = made.reproduce(own, wanted, compute=compute, say=say)
+            found.append((compared, wanted.command(own.name)))
+            written = write_files(compared, folder, command=wanted.command(own.name))
+            if not as_json:
+                _print(compared)
         if not as_json:
-            echo(caption_of(compared))
-            columns, rows = lines_of(compared)
-            print_table(columns, rows, right=columns[2:])
-            for sentence in sentences_of(compared):
-                echo(f"- {sentence}")
-            echo("".join(f"wrote {path}\n" for path in [path_of(table.name, folder), *written]))
-    page = write_page(found, folder) if name == made.ALL else None
+            echo("".join(f"wrote {path}\n" for path in written))
     if as_json:
         documents = [as_document(compared) for compared, _ in found]
-        return print_json({"tables": documents} if name == made.ALL else documents[0])
-    if page is not None:
-        echo(f"Open {page} in a browser to see all tables.")
+        return print_json({"tables": documents} if name == made.ALL else documents[0] if documents else {})
+    if name == made.ALL:
+        echo(f"Open {write_page(found, folder)} in a browser to see all tables.")
     return None
 
 
-def _list(folder: Path, as_json: bool) -> None:
-    from lassi.pipeline.reproduce import needs_of
-    from lassi.results.paper.reproduced import path_of
-    from lassi.results.paper.tables import TABLES
+def _print(compared: "ComparedTable") -> None:
+    from lassi.report.paper.layout import caption_of, lines_of, sentences_of
 
-    listed = [(table, needs_of(table), path_of(table.name, folder).is_file()) for table in TABLES]
+    echo(caption_of(compared))
+    columns, rows = lines_of(compared)
+    print_table(columns, rows, right=columns[2:])
+    for sentence in sentences_of(compared):
+        echo(f"- {sentence}")
+
+
+def _list(folder: Path, as_json: bool) -> None:
+    from lassi.pipeline.reproduce import listed_in
+
+    listed = listed_in(folder)
     if as_json:
-        documents = [
-            {
-                "name": table.name,
-                "label": table.label,
-                "title": table.title,
-                "published": table.published,
-                "needs": needs,
-                "is_at_hand": is_at_hand,
-            }
-            for table, needs, is_at_hand in listed
-        ]
-        return print_json({"tables": documents})
+        return print_json({"tables": listed})
     rows = [
         [
-            table.name,
-            f"{table.published:,}",
-            f"{needs.models:,}" if needs else "–",
-            ", ".join(needs.scales) if needs else "–",
-            "yes" if is_at_hand else "",
-            f"{', '.join(needs.data)}: {table.title}" if needs else table.title,
+            own.name,
+            f"{own.published:,}" if own.published else "–",
+            f"{own.needs.models:,}" if own.needs else "–",
+            ", ".join(own.needs.scales) if own.needs else "–",
+            "yes" if own.is_at_hand else "",
+            f"{', '.join(own.needs.data)}: {own.title}" if own.needs else own.title,
         ]
-        for table, needs, is_at_hand in listed
+        for own in listed
     ]
-    columns = ["table", "figures", "models", "scales", "at hand", "about"]
-    print_table(columns, rows, right=["figures", "models"])
+    columns = ["table or figure", "numbers", "models", "scales", "at hand", "about"]
+    print_table(columns, rows, right=["numbers", "models"])
     return None

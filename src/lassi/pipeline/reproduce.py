@@ -7,18 +7,22 @@ from functools import cache
 from pathlib import Path
 
 from lassi.base.compute import Compute
-from lassi.base.errors import UserError
+from lassi.base.errors import UserError, unknown
 from lassi.data.registry import KNOWN, default_root, missing_files
+from lassi.data.sheet import refuse_overwriting, save_sheet
 from lassi.pipeline.stages import Pipeline, Say, run_stages
 from lassi.recipe.part import Part
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.recipe.scales import SCALES, at_scale, scale_named
+from lassi.report.sheets import draw_sheet, panels_sheet, shown_people
 from lassi.results.paper.compare import ComparedTable, Source, compare
-from lassi.results.paper.reproduced import write_table
+from lassi.results.paper.drawings import DRAWINGS, Drawing
+from lassi.results.paper.reproduced import path_of, write_table
 from lassi.results.paper.shown import TITLES, Pictures
-from lassi.results.paper.tables import TABLES, PaperTable, table_named
+from lassi.results.paper.tables import TABLES, PaperTable
 
 ALL = "all"  # in place of a table's name
+ROWS, COLUMNS = 8, 9  # people in a figure, and values of t
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,11 @@ class Wanted:
     data: Path | None = None
     seeds: int | None = None
 
-    def command(self, table: PaperTable) -> str:
-        """The command that makes a table."""
+    def command(self, name: str) -> str:
+        """The command that makes a table or figure."""
         options = {"--data": self.data, "--scale": self.scale, "--seeds": self.seeds, "--out": self.folder}
         given = [f"{name} {value}" for name, value in options.items() if value is not None]
-        return f"lassi reproduce {table.name} {' '.join(given)}"
+        return f"lassi reproduce {name} {' '.join(given)}"
 
     def recipe(self, part: Part) -> Recipe:
         """The recipe of a part of a table."""
@@ -72,24 +76,64 @@ class Wanted:
         return recipe.with_changes(own)
 
 
-def tables_named(name: str, scale: str) -> list[PaperTable]:
-    """The table with this name; or all that report a measurement and can be made at a scale."""
-    if name != ALL:
-        table = table_named(name)
-        if not table.parts:
-            raise UserError(f"The table '{name}' reports no measurement.", hint="Choose another one with --list.")
-        return [table]
-    return [table for table in TABLES if table.parts and scale in _scales(table)]
+def named(name: str, scale: str) -> list[PaperTable | Drawing]:
+    """The table or figure with this name; or all that show something and can be made at a scale."""
+    listed = {own.name: own for own in (*TABLES, *DRAWINGS)}
+    if name == ALL:
+        return [own for own in listed.values() if parts_of(own) and scale in _scales(own)]
+    if name not in listed:
+        raise unknown("table or figure of the paper", name, [*listed, ALL])
+    if not parts_of(listed[name]):
+        raise UserError(f"'{name}' reports no measurement and shows no data.", hint="Choose another one with --list.")
+    return [listed[name]]
 
 
-def needs_of(table: PaperTable) -> Needs | None:
-    """What a table needs; None if it reports no measurement."""
-    if not table.parts:
+def parts_of(wanted: PaperTable | Drawing) -> tuple[Part, ...]:
+    """The parts of the paper's recipes that a table or figure is made from."""
+    if isinstance(wanted, PaperTable):
+        return wanted.parts
+    return () if wanted.part is None else (wanted.part,)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A table or figure of the paper, as it is listed.
+
+    Args:
+        published: how many numbers it has, means and standard deviations counted separately.
+        needs: what it takes to make it; None if there is nothing to make.
+        is_at_hand: whether it has been made.
+    """
+
+    name: str
+    label: str
+    title: str
+    published: int
+    needs: Needs | None
+    is_at_hand: bool
+
+
+def listed_in(folder: Path) -> list[Listed]:
+    """All tables and figures, and which of them a folder has."""
+    return [
+        Listed(own.name, own.label, own.title, own.published, needs_of(own), path_of(own.name, folder).is_file())
+        for own in TABLES
+    ] + [Listed(own.name, own.label, own.title, 0, needs_of(own), drawn_to(own, folder).is_file()) for own in DRAWINGS]
+
+
+def drawn_to(drawing: Drawing, folder: Path) -> Path:
+    """The file of a figure."""
+    return folder / f"{drawing.name}.png"
+
+
+def needs_of(table: PaperTable | Drawing) -> Needs | None:
+    """What a table or figure needs; None if there is nothing to make."""
+    if not parts_of(table):
         return None
-    recipes = [(part, _papers(part.recipe)) for part in table.parts]
+    recipes = [(part, _papers(part.recipe)) for part in parts_of(table)]
     return Needs(
         [f"{TITLES[recipe.data.name]} {recipe.data.size}×{recipe.data.size}" for _, recipe in recipes],
-        [part.recipe for part in table.parts],
+        [part.recipe for part in parts_of(table)],
         [_flow(recipe) for _, recipe in recipes],
         sum(len(part.cells(recipe)) for part, recipe in recipes),
         _scales(table),
@@ -101,8 +145,9 @@ def _flow(recipe: Recipe) -> str:
     return f"{flow.levels} levels × {flow.flows} steps of flow, {flow.channels} channels, {steps:,} training steps"
 
 
-def _scales(table: PaperTable) -> list[str]:
-    return [name for name, scale in SCALES.items() if all(part.recipe in scale.recipes for part in table.parts)]
+def _scales(table: PaperTable | Drawing) -> list[str]:
+    parts = parts_of(table)
+    return [name for name, scale in SCALES.items() if all(part.recipe in scale.recipes for part in parts)]
 
 
 @cache
@@ -110,10 +155,10 @@ def _papers(name: str) -> Recipe:
     return load_recipe(name)
 
 
-def refuse_missing(tables: Sequence[PaperTable], wanted: Wanted) -> None:
+def refuse_missing(tables: Sequence[PaperTable | Drawing], wanted: Wanted) -> None:
     """Refuse, before any work, a scale that a table does not have, and datasets whose files are missing."""
     scale_named(wanted.scale)
-    for recipe in [wanted.recipe(part) for table in tables for part in table.parts]:
+    for recipe in [wanted.recipe(part) for table in tables for part in parts_of(table)]:
         data = recipe.data.name
         root = Path(recipe.data.root).expanduser() if recipe.data.root else default_root(data)
         missing = missing_files(data, root)
@@ -137,6 +182,24 @@ def reproduce(
     found = compare(table, measured)
     write_table(found, wanted.folder)
     return found
+
+
+def draw(drawing: Drawing, wanted: Wanted, *, compute: Compute | None = None, say: Say = lambda _: None) -> Path:
+    """Make what a figure lacks, draw it, and keep it."""
+    assert drawing.part is not None, "refused before"
+    folder, path = wanted.folder / drawing.part.recipe, drawn_to(drawing, wanted.folder)
+    refuse_overwriting(path)
+    run = run_stages(
+        wanted.recipe(drawing.part), folder, until="directions", compute=compute, say=say, part=drawing.part
+    ).run
+    if len(drawing.sets) == 1:
+        sheet = draw_sheet(run, drawing.sets[0], None, radius=None, count=ROWS, columns=COLUMNS, seed=run.seed)
+    else:
+        experiment = drawing.part.experiments(run.recipe)[0]
+        sets = [run.load_all_directions(experiment, own) for own in drawing.sets]
+        person = int(shown_people(run, 1, seed=run.seed)[0])
+        sheet = panels_sheet(run, sets, person, radius=experiment.radius, columns=COLUMNS)
+    return save_sheet(sheet, path)
 
 
 def _source(done: Pipeline, part: Part, scale: str) -> Source:

@@ -14,6 +14,7 @@ from torch import Tensor
 from lassi.base.progress import SILENT, Progress
 from lassi.certify.along.model import Model, margins_of
 from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.methods import method_named
 from lassi.data.preprocess import to_uint8
 from lassi.report.evidence import Evidence
 from lassi.report.records import GalleryModel, GalleryPart, GalleryPerson, ShownCounterexample
@@ -25,8 +26,8 @@ PEOPLE = 12  # over all questions together
 
 
 def gallery_of(questions: Sequence[Evidence], *, progress: Progress = SILENT) -> list[GalleryPart]:
-    """The most informative people of each question that a method decides along at most three directions."""
-    shown = [question for question in questions if question.decider and question.similar.num_directions in STEPS]
+    """The most informative people of each question with at most three directions."""
+    shown = [question for question in questions if question.similar.num_directions in STEPS]
     if not shown:
         return []
     each = max(2, PEOPLE // len(shown))
@@ -35,8 +36,8 @@ def gallery_of(questions: Sequence[Evidence], *, progress: Progress = SILENT) ->
 
 def _part(evidence: Evidence, count: int, progress: Progress) -> GalleryPart:
     run, question, similar = evidence.run, evidence.question, evidence.similar
-    assert evidence.decider is not None
-    certificates = [evidence.certificates(cell, evidence.decider) for cell in evidence.models.values()]
+    method = evidence.decider or evidence.methods[0]
+    certificates = [evidence.certificates(cell, method) for cell in evidence.models.values()]
     models = {name: run.load_network(cell) for name, cell in evidence.models.items()}
     values = run.dataset.attribute(question.task).values
     judged = run.judged(question)
@@ -55,7 +56,7 @@ def _part(evidence: Evidence, count: int, progress: Progress) -> GalleryPart:
             task.advance()
     names, n = list(question.sensitive), similar.num_directions
     sliders = names if len(names) == n else [f"direction {i + 1}" for i in range(n)]
-    return GalleryPart(question, sliders, STEPS[n], shown)
+    return GalleryPart(question, method_named(method).title, sliders, STEPS[n], shown)
 
 
 def most_informative(certificates: Sequence[Sequence[Certificate]], count: int) -> list[int]:

@@ -202,9 +202,14 @@ class GalleryPerson:
 
 @dataclass(frozen=True)
 class GalleryPart:
-    """The people shown for a question; one slider per direction."""
+    """The people shown for a question; one slider per direction.
+
+    Args:
+        certificate: the title of the certificate whose outcomes are shown.
+    """
 
     question: Question
+    certificate: str
     sliders: list[str]
     steps: int
     people: list[GalleryPerson]

@@ -21,20 +21,30 @@ from lassi.similarity.registry import kind_named, simplest_kind
 
 
 def draw_sheet(
-    run: Run, attributes: Sequence[str], kind: str | None, *, radius: float, count: int, columns: int, seed: int
+    run: Run, attributes: Sequence[str], kind: str | None, *, radius: float | None, count: int, columns: int, seed: int
 ) -> Image.Image:
-    """The sheet for the given attributes, or for those of the recipe's first experiment."""
+    """The sheet for the given attributes, or for those of the recipe's first experiment.
+
+    Args:
+        radius: ε; by default that of the recipe for these directions.
+    """
     if not attributes:
         if not run.recipe.experiment:
             raise UserError("The recipe has no experiment.", hint="Name an attribute with --attribute.")
         attributes = run.recipe.experiment[0].sensitive[0]
-    if not (math.isfinite(radius) and radius > 0):
+    if radius is not None and not (math.isfinite(radius) and radius > 0):
         raise UserError(f"The radius is {radius}.", hint="Choose a value above 0, in multiples of a direction.")
     found = [chosen_directions(run, [name], [kind or _drawn_kind(run, name)])[0] for name in attributes]
     people = shown_people(run, count, seed=seed)
+    radius = radius_of(run, found[0].kind) if radius is None else radius
     if isinstance(run.dataset, FactorDataset) and list(attributes) == [ORIENTATION]:
         return orientations_and_steps_sheet(run, found[0], people)
     return similar_people_sheet(run, found, people, radius=radius, columns=columns)
+
+
+def radius_of(run: Run, kind: str) -> float:
+    """The radius that the recipe has for directions of a kind; 1 if it uses none."""
+    return next((own.radius for own in run.recipe.experiment if own.directions == kind), 1.0)
 
 
 def _drawn_kind(run: Run, name: str) -> str:
@@ -54,17 +64,38 @@ def similar_people_sheet(
     Each attribute moves along its one vector. A note under each picture gives the share of pixels that were outside the
     valid range and have been clipped.
     """
-    if columns % 2 == 0 or columns < 3:
-        raise UserError(f"A sheet of {columns} columns has no middle.", hint="Choose an odd number of at least 3.")
-    single = [_single(directions_of) for directions_of in directions]
-    reach = radius / math.sqrt(len(single))
-    t = torch.linspace(-reach, reach, columns)
+    t = _steps(radius, len(directions), columns)
     z = torch.from_numpy(run.encode(run.dataset.images(people)))
-    points = z[:, None] + t[:, None] * torch.stack(single).sum(0)  # (B, columns, q)
+    points = torch.stack([_moved(own, directions, t) for own in z])
     names = [f"{value:+.2f}" if value else "original" for value in t.tolist()]
-    title = f"{' + '.join(d.attribute for d in directions)}: similar people at t in ±{reach:.2f}"
+    title = f"{' + '.join(d.attribute for d in directions)}: similar people at t in ±{t[-1]:.2f}"
     rows = [str(person) for person in people]
     return _sheet(run, points, rows, names, title)
+
+
+def panels_sheet(
+    run: Run, sets: Sequence[Sequence[Directions]], person: int, *, radius: float, columns: int
+) -> Image.Image:
+    """One row per sensitive set, all for one person; the columns are as in :func:`similar_people_sheet`."""
+    z = torch.from_numpy(run.encode(run.dataset.images([person])))[0]
+    points = torch.stack([_moved(z, directions, _steps(radius, len(directions), columns)) for directions in sets])
+    shares = torch.linspace(-1, 1, columns).tolist()
+    names = [f"{share:+.2f} ε/√n" if share else "original" for share in shares]
+    rows = [" + ".join(own.attribute for own in directions) for directions in sets]
+    return _sheet(run, points, rows, names, f"People similar to person {person}, ε = {radius:g}")
+
+
+def _steps(radius: float, attributes: int, columns: int) -> Tensor:
+    """The values of t of a row: even in ±ε/√n, the same for all n attributes."""
+    if columns % 2 == 0 or columns < 3:
+        raise UserError(f"A sheet of {columns} columns has no middle.", hint="Choose an odd number of at least 3.")
+    reach = radius / math.sqrt(attributes)
+    return torch.linspace(-reach, reach, columns)
+
+
+def _moved(z: Tensor, directions: Sequence[Directions], t: Tensor) -> Tensor:
+    """A person ``(q,)`` moved along all directions at once, ``(columns, q)``."""
+    return z + t[:, None] * torch.stack([_single(own) for own in directions]).sum(0)
 
 
 def orientations_and_steps_sheet(run: Run, along: Directions, scenes: Integers) -> Image.Image:

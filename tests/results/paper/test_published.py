@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lassi.results.paper.drawings import DRAWINGS
 from lassi.results.paper.figures import figures_of, published
 from lassi.results.paper.tables import TABLES, table_named
 
@@ -30,6 +31,11 @@ def source() -> str:
     if not PAPER.is_file():
         pytest.skip("The paper's source is not here: set LASSI_PAPER to its .tex file to run this test.")
     return PAPER.read_text()
+
+
+def test_every_table_and_figure_of_the_source_is_listed(source: str) -> None:
+    found = re.findall(r"\\label\{((?:fig|tbl|tab):[^}]*)\}", source)
+    assert sorted(found) == sorted([*(table.label for table in TABLES), *(drawing.label for drawing in DRAWINGS)])
 
 
 def plain(cell: str) -> str:
