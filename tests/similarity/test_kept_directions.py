@@ -122,7 +122,7 @@ def test_discovered_directions_take_any_decoder_and_classifier(people, tmp_path:
     )
     assert first.vectors.shape == second.vectors.shape == (Q, 1)
     assert (first.vectors.T @ second.vectors).abs() < 0.5
-    assert Artefact(tmp_path / "a1").identity.parents["a0"] == first.content
+    assert Artefact(tmp_path / "a1").identity.parents["directions of a0"] == first.content
     assert first.figures.counts == {}, "it has no name"
     assert first.figures.correlations.keys() == {"Young", "Smile", "Hat", "Age", "Same"}
     assert abs(first.figures.correlations["Young"]) > 0.5, "what the classifier looks at"

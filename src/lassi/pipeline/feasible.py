@@ -8,6 +8,7 @@ from lassi.certify.methods import method_named
 from lassi.data.factors import FactorDataset
 from lassi.recipe.cells import Cell
 from lassi.run.makers import read_source
+from lassi.run.published import refuse_missing_sources
 from lassi.run.roles import refuse_two_roles
 from lassi.run.run import SCENES, Run
 from lassi.similarity.registry import kind_named
@@ -18,6 +19,7 @@ def refuse_impossible(run: Run) -> None:
     data = run.recipe.data
     if run.recipe.flow.source is not None:
         read_source(run)
+    refuse_missing_sources(run)
     for split in ("train", "valid", "test", data.learn_from, *data.at_most):
         run.dataset.people(split)
     refuse_two_roles(run)

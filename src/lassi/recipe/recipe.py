@@ -21,6 +21,7 @@ from lassi.recipe.tables import (
     BaselinesTable,
     ClassifierTable,
     DataTable,
+    DirectionsTable,
     ExperimentTable,
     FlowTable,
     RepresentationTable,
@@ -41,6 +42,7 @@ class Recipe(Table):
     format: int = FORMAT
     data: DataTable
     flow: FlowTable
+    directions: DirectionsTable = DirectionsTable()
     representation: RepresentationTable = RepresentationTable()
     classifier: ClassifierTable = ClassifierTable()
     baselines: BaselinesTable = BaselinesTable()
@@ -59,6 +61,11 @@ class Recipe(Table):
         self.glow_settings()
         self.baselines.training()
         self.classifier.training(0.0)
+        if self.classifier.source is not None and self.representation.source is None:
+            raise UserError(
+                "'classifier.source' needs 'representation.source': a classifier belongs to its representation.",
+                hint="Give both, or leave out the classifier's.",
+            )
         for experiment in self.experiment:
             self.representation.training(Objective(), experiment.epochs, experiment.batch)
         for question, cells in by_question(self.cells()).items():

@@ -97,9 +97,25 @@ class FlowTable(Table):
         return self
 
 
-class RepresentationTable(Table):
-    """How representations are trained; each method sets its own loss weights."""
+class DirectionsTable(Table):
+    """Where directions come from, if they are not computed.
 
+    Args:
+        source: published vectors, such as ``"vectors/{attribute}.npz"``; the fields are attribute, kind and target.
+    """
+
+    source: Place | None = None
+
+
+class RepresentationTable(Table):
+    """How representations are trained; each method sets its own loss weights.
+
+    Args:
+        source: published representations to take instead, such as ``"r/{method}-{sensitive}-{seed}.pth"``; the fields
+            are method, target, sensitive, kind and seed.
+    """
+
+    source: Place | None = None
     widths: Annotated[list[int], SOME_WIDTHS] = list(WIDTHS)
     epochs: Epochs = 5
     batch: NormedBatch = 500
@@ -113,8 +129,14 @@ class RepresentationTable(Table):
 
 
 class ClassifierTable(Table):
-    """How classifiers on representations are trained; each method sets its own noise."""
+    """How classifiers on representations are trained; each method sets its own noise.
 
+    Args:
+        source: published classifiers to take instead, such as ``"c/{method}-{task}-{seed}.pth"``; the fields are those
+            of representations, task and sigma.
+    """
+
+    source: Place | None = None
     hidden: Annotated[list[int], ANY_WIDTHS] = []
     epochs: Epochs = 1
     batch: Batch = 128

@@ -22,6 +22,8 @@ from lassi.flow.latents import Encoder, LatentsStage
 from lassi.flow.train import FlowStage
 from lassi.recipe.cells import Cell, RepresentationCell, named
 from lassi.representation.train import Lessons, RepresentationStage
+from lassi.run import published
+from lassi.run.published import PublishedStage
 from lassi.similarity.directions import DirectionsStage
 from lassi.similarity.registry import kind_named
 
@@ -46,8 +48,15 @@ def latents_stage(run: "Run", group: str) -> LatentsStage:
     return LatentsStage(run.dataset, run.people(group), encoder, run.folder / LATENTS / group)
 
 
-def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) -> DirectionsStage:
+def _directions_folder(run: "Run", attribute: str, kind: str, target: str | None) -> Path:
+    target = target if kind_named(kind).needs_target else None
+    return run.folder / DIRECTIONS / named(attribute, kind, settings={"target": target})
+
+
+def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) -> DirectionsStage | PublishedStage:
     """The directions of an attribute; the target matters for the kinds that avoid changing it."""
+    if run.recipe.directions.source is not None:
+        return published.directions(run, attribute, kind, target, _directions_folder(run, attribute, kind, target))
     chosen = kind_named(kind)
     target = target if chosen.needs_target else None
     classify, classifier = None, None
@@ -55,7 +64,7 @@ def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) 
         classifier = run.baseline_artefact("resnet", target, run.seed).content
         classify = nn.Sequential(run.load_baseline("resnet", target, run.seed), nn.Softmax(1), _Last())
     return DirectionsStage(
-        run.folder / DIRECTIONS / named(attribute, kind, settings={"target": target}),
+        _directions_folder(run, attribute, kind, target),
         attribute,
         run.load_latents("train"),
         run.load_latents("valid"),
@@ -70,8 +79,10 @@ def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) 
     )
 
 
-def representation_stage(run: "Run", cell: RepresentationCell) -> RepresentationStage:
+def representation_stage(run: "Run", cell: RepresentationCell) -> RepresentationStage | PublishedStage:
     """A representation."""
+    if run.recipe.representation.source is not None:
+        return published.representation(run, cell, run.folder / REPRESENTATIONS / cell.folder)
     experiment, target = cell.experiment, cell.experiment.target
     train, valid = run.load_latents(run.recipe.data.learn_from), run.load_latents("valid")
     parents = {
@@ -91,8 +102,10 @@ def representation_stage(run: "Run", cell: RepresentationCell) -> Representation
     )
 
 
-def classifier_stage(run: "Run", cell: Cell) -> ClassifierStage:
+def classifier_stage(run: "Run", cell: Cell) -> ClassifierStage | PublishedStage:
     """A classifier on a representation."""
+    if run.recipe.classifier.source is not None:
+        return published.classifier(run, cell, run.folder / CLASSIFIERS / cell.classifier_folder)
     learn_from = run.recipe.data.learn_from
 
     def lessons() -> ClassifierLessons:

@@ -11,7 +11,8 @@ from lassi.base.sealed import MOST_BYTES, document_start, read_sealed, write_sea
 from lassi.recipe.recipe import FORMAT, KIND, Recipe
 from lassi.run import folder as places
 
-PATHS = ("data.root", "flow.source")  # where something is, which says nothing about what it is
+# Where something is, which says nothing about what it is.
+PATHS = ("data.root", "flow.source", "directions.source", "representation.source", "classifier.source")
 # What would be made again if a table of the recipe changed, and so be lost; a table not listed here changes all of it.
 LAST = (places.RESULTS, places.PAGE)
 LOST_BY = {

@@ -18,7 +18,7 @@ from lassi.run import folder as places
 from lassi.run.auditor import Auditor
 from lassi.run.end_points import make_end_points
 from lassi.run.run import SCENES, Run
-from lassi.similarity.directions import Directions
+from lassi.similarity.directions import Directions, load_directions
 from lassi.similarity.registry import kind_named
 
 
@@ -67,7 +67,9 @@ def make_directions(run: Run, attribute: str, kind: str, target: str | None, com
     """Compute the directions of an attribute, and those that must be found before."""
     for name in kind_named(kind).earlier(attribute):
         places.directions_stage(run, name, kind, target).make(compute)
-    return places.directions_stage(run, attribute, kind, target).make(compute)
+    stage = places.directions_stage(run, attribute, kind, target)
+    stage.make(compute)
+    return load_directions(stage.folder)
 
 
 def make_all_directions(run: Run, experiment: ExperimentTable, compute: Compute) -> None:

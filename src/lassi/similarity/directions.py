@@ -19,7 +19,7 @@ from lassi.base.streams import Stream
 from lassi.data.dataset import Attribute
 from lassi.flow.latents import Latents
 from lassi.similarity.judging import DirectionFigures, judge
-from lassi.similarity.kind import Decode, Discovery, Material, Split
+from lassi.similarity.kind import Computed, Decode, Discovery, Material, Split
 from lassi.similarity.kinds.mean_difference import MeanDifference
 from lassi.similarity.registry import kind_named
 from lassi.similarity.sets import SimilaritySet
@@ -104,7 +104,7 @@ class DirectionsStage:
         }
         if self.classifier is not None:
             parents["classifier"] = self.classifier
-        parents |= {found.attribute: found.content for found in self.earlier}
+        parents |= {f"directions of {found.attribute}": found.content for found in self.earlier}
         return Identity(STAGE, VERSION, settings, parents, self.seed)
 
     def write(self, draft: Draft, compute: Compute) -> None:
@@ -118,10 +118,16 @@ class DirectionsStage:
                 earlier, self.discovery or Discovery(), compute.progress,
             )
         )  # fmt: skip
-        others = [name for name in self.valid.dataset.attributes if name != self.attribute.partition("=")[0]]
-        figures = judge(computed, attribute, kind, train, valid, others=others)
         draft.write_tensors({"vectors": computed.vectors})
-        draft.figures.update(asdict(figures))
+        draft.figures.update(asdict(self.judged(computed)))
+
+    def judged(self, computed: Computed) -> DirectionFigures:
+        """What a regulator must know about vectors of this attribute and kind, wherever they come from."""
+        kind = kind_named(self.kind)
+        others = [name for name in self.valid.dataset.attributes if name != self.attribute.partition("=")[0]]
+        train, valid = (Split(people.z, people.labels_of) for people in (self.train, self.valid))
+        attribute = kind.attribute(self.attribute, self.train.dataset)
+        return judge(computed, attribute, kind, train, valid, others=others)
 
     def make(self, compute: Compute | None = None) -> Directions:
         """Compute the directions, unless they already exist."""
