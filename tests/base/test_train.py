@@ -1,5 +1,6 @@
 """The training loop, on a problem whose answer is known."""
 
+import copy
 import math
 import os
 import shutil
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from lassi.base.artefact import Artefact
-from lassi.base.checkpoint import Checkpoints
+from lassi.base.checkpoint import Checkpoints, State
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.modules import fill
@@ -284,3 +285,18 @@ def test_tensors_that_do_not_fit_are_named(change, message: str) -> None:
     with pytest.raises(UserError) as error:
         fill(module, tensors, called="the file")
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("file", ["weights.safetensors", "meta.json"])
+def test_after_damage_to_the_newest_checkpoint_training_goes_on_from_the_one_before(tmp_path: Path, file: str) -> None:
+    model = torch.nn.Linear(3, 2)
+    optimiser, checkpoints = torch.optim.Adam(model.parameters()), Checkpoints(tmp_path / "c", "run")
+    for step in (1, 2):
+        model(torch.ones(4, 3)).sum().backward()
+        optimiser.step()
+        checkpoints.save(model, optimiser, State(threads=1, step=step, best=copy.deepcopy(model.state_dict())))
+    path = tmp_path / "c/1" / file
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    assert Checkpoints(tmp_path / "c", "run").load(model, optimiser).step == 1

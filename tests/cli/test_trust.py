@@ -372,3 +372,18 @@ def test_a_program_that_is_asked_to_end_says_how_to_go_on(tmp_path: Path, number
     assert process.returncode == code
     assert "To resume, run the same command again: lassi run" in err
     assert not (tmp_path / "run/.lock").exists()
+
+
+def test_a_name_that_is_too_long_gets_a_sentence(lassi, nano_run: Path) -> None:
+    long = "x" * 300
+    for command in (
+        ["certify", str(nano_run), "--out", f"{long}.jsonl"],
+        ["report", str(nano_run), "--out", f"{long}.html"],
+        ["show", str(nano_run), "--out", f"{long}.png"],
+        ["run", "shapes-quick", "--out", long],
+        ["certify", long],
+        ["runs", "--root", long],
+        ["runs", long, long],
+    ):
+        code, _, err = lassi(*command)
+        assert (code, err.splitlines()[-2][:7]) == (1, "lassi: "), (command, err)

@@ -18,7 +18,10 @@ WRITING = {
     "run, new": ["run", str(NANO), "--out", "D/new"],
     "demo": ["demo", "--quick", "--out", "D/demo"],
     "certify, to a file": ["certify", "D/nano", "--out", "D/own.jsonl"],
+    "certify, to a new folder": ["certify", "D/nano", "--out", "D/new/own.jsonl"],
     "certify, more people": ["certify", "D/nano", "--every", "3200"],
+    "certify, no certificates yet": ["certify", "D/half"],
+    "certify, an unfinished line": ["certify", "D/cut"],
     "report": ["report", "D/nano"],
     "report, to a file": ["report", "D/nano", "--out", "D/own.html"],
     "import": ["import", "classifier", "c.pth", "--out", "D/c"],
@@ -47,7 +50,11 @@ def read_only(whole: Uninterrupted, tmp_path: Path, mounted: Callable[..., None]
     disk = tmp_path / "D"
     disk.mkdir()
     mounted(disk, "-t", "tmpfs", "-o", "size=64m", "tmpfs")
-    shutil.copytree(whole.folder, disk / "nano")
+    for name in ("nano", "half", "cut"):
+        shutil.copytree(whole.folder, disk / name)
+    shutil.rmtree(disk / "half/certificates")
+    for file in (disk / "cut/certificates").glob("*.jsonl"):
+        file.write_bytes(file.read_bytes()[:-5])
     mounted(disk, "-o", "remount,ro")
     return disk
 

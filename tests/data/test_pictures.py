@@ -457,3 +457,30 @@ def test_a_disk_that_fills_up_while_caching_is_reported_and_leaves_nothing(
     assert not list(small_disk.glob("pictures/*"))
     assert not list(small_disk.glob("pictures/.*"))
     assert dataset.images([0]).shape == (1, 3, 64, 64)
+
+
+def one_picture(root: Path) -> Path:
+    root.mkdir()
+    Image.new("RGB", (8, 8), (9, 9, 9)).save(root / "0.png")
+    (root / "labels.csv").write_text("file,x\n0.png,1\n")
+    return root
+
+
+def test_damaged_pictures_in_the_cache_are_never_used(tmp_path: Path, cache_of_its_own: Path) -> None:
+    root = one_picture(tmp_path / "mine")
+    open_folder(root, 8).prepare()
+    (kept,) = cache_of_its_own.rglob("pictures.npy")
+    kept.write_bytes(kept.read_bytes()[:-1] + b"\xff")
+    os.utime(kept, ns=(1, 1))
+    with pytest.raises(UserError, match=r"the checksum of 'pictures\.npy' does not match"):
+        open_folder(root, 8).prepare()
+
+
+def test_a_damaged_hash_in_the_cache_is_computed_again(tmp_path: Path, cache_of_its_own: Path) -> None:
+    root = one_picture(tmp_path / "mine")
+    before = open_folder(root, 8).fingerprint
+    (kept,) = (cache_of_its_own / "contents").iterdir()
+    raw = bytearray(kept.read_bytes())
+    raw[len(raw) // 3] ^= 1  # a digit of the hash
+    kept.write_bytes(raw)
+    assert open_folder(root, 8).fingerprint == before

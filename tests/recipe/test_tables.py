@@ -200,3 +200,9 @@ def test_an_experiment_without_epochs_of_its_own_has_those_of_the_table() -> Non
     assert (table.training(Objective(), 2, 20).epochs, table.training(Objective(), 2, 20).batch) == (2, 20)
     with pytest.raises(UserError, match="'epochs' is 0"):
         table.training(Objective(), 0, None)
+
+
+@pytest.mark.parametrize("number", [2, 99, 0, -1])
+def test_a_recipe_of_another_format_is_refused_before_any_work(number: int) -> None:
+    with pytest.raises(UserError, match=f"The recipe has format {number}, but this version of lassi reads format"):
+        load_recipe("shapes", [f"format={number}"])

@@ -8,6 +8,9 @@ import pytest
 from lassi.base.errors import UserError
 from lassi.data.factors import NUM_ORIENTATIONS, NUM_SCENES
 from lassi.recipe.recipe import load_recipe
+from lassi.report.document import document_of
+from lassi.report.page import render
+from lassi.results.store import read_results
 from lassi.run.roles import cautions, refuse_two_roles
 from lassi.run.run import Run
 from shapes_file import write_scenes
@@ -72,3 +75,11 @@ def test_splits_published_by_scene_need_no_caution(tmp_path: Path) -> None:
     run = published(tmp_path, by_scene=True)
     refuse_two_roles(run)
     assert cautions(run) == []
+
+
+def test_the_page_says_that_published_splits_divide_units(nano_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run.open(nano_run)
+    monkeypatch.setattr(type(run.dataset), "units", lambda _, people: np.asarray(people) % 7)
+    monkeypatch.setattr(run.dataset, "has_published_splits", True)
+    page = render(document_of(run, read_results(nano_run)))
+    assert "7 of these are both learned from and judged. The splits were published with the data." in page

@@ -184,11 +184,16 @@ def read_displacements(path: Path) -> Tensor:
 
 
 def samples_to_check(glow: Glow, count: int = 4) -> Tensor:
-    """Pictures sampled from the flow itself, for when no others are available."""
-    return to_uint8(glow.sample(count, stream=Stream(0, "flow/check")))
+    """Pictures sampled from the flow itself and pictures of noise, half of each, for when no others are available.
+
+    A flow may carry its own samples back and forth and still lose other pictures.
+    """
+    sampled = to_uint8(glow.sample(count, stream=Stream(0, "flow/check")))
+    generator = Stream(0, "flow/check/noise").torch()
+    return torch.cat([sampled, torch.randint(0, 256, sampled.shape, generator=generator).to(torch.uint8)])
 
 
 def pictures_to_check(dataset: Dataset, count: int = 64) -> Tensor:
-    """Pictures of the test split, evenly spaced."""
-    people = dataset.people("test")
+    """Pictures of validation people, evenly spaced; test people are kept for certificates."""
+    people = dataset.people("valid")
     return torch.from_numpy(dataset.images(people[:: max(1, len(people) // count)][:count]))

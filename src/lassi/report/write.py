@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lassi.base.errors import UserError
-from lassi.base.files import read_ours
+from lassi.base.files import read_ours, refuse_others
 from lassi.base.progress import SILENT, Progress
 from lassi.base.sealed import Damaged
 from lassi.base.sealed_text import SealedText
@@ -46,10 +46,11 @@ def is_reported(run: Run) -> bool:
 
 def report_of(run: Run, results: Results, out: Path | None = None, *, progress: Progress = SILENT) -> Path:
     """Write the page of a run with these results."""
+    path = out or run.folder / PAGE
+    refuse_others(path, PAGES.ours)
     refuse_unfinished(run, results)
     drawn = render(document_of(run, results, progress=progress))
     page = drawn.replace(START, START + RESULTS_OF_PAGE.format(results_digest(results)) + "\n", 1)
-    path = out or run.folder / PAGE
     PAGES.write(path, page)
     return path
 
