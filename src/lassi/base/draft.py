@@ -35,7 +35,7 @@ class Draft:
         """Write tensors as one safetensors file."""
         from safetensors.torch import save
 
-        self.write_bytes(name, save({key: tensor.contiguous() for key, tensor in tensors.items()}))
+        self.write_bytes(name, save({key: tensor.cpu().contiguous() for key, tensor in tensors.items()}))
 
     def write_bytes(self, name: str, content: bytes) -> None:
         """Write a file in one go."""

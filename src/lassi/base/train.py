@@ -184,11 +184,11 @@ def _step(trainee: Trainee, optimiser: torch.optim.Optimizer, settings: TrainSet
     loss = trainee.loss(state.step)
     loss.backward()  # type: ignore[no-untyped-call]
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
-    norm = nn.utils.get_total_norm(gradients, foreach=True)
+    norm = nn.utils.get_total_norm(gradients)
     if not (math.isfinite(loss.item()) and math.isfinite(norm.item())):
         raise _diverged(trainee, state, rate, loss.item())
     if settings.clip is not None:
-        nn.utils.clip_grads_with_norm_(model.parameters(), settings.clip, norm, foreach=True)
+        nn.utils.clip_grads_with_norm_(model.parameters(), settings.clip, norm)
     optimiser.step()
     state.step += 1
     state.loss_sum += loss.item()

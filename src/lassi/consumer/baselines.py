@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from lassi.base.artefact import Artefact
 from lassi.base.batches import Batches
 from lassi.base.compute import Compute
+from lassi.base.devices import usable
 from lassi.base.errors import UserError, unknown
 from lassi.base.identity import Identity, array_hash
 from lassi.base.modules import built
@@ -78,7 +79,7 @@ class BaselineTrainee:
 
     def loss(self, step: int) -> Tensor:
         rows = self.batches(step)
-        logits = self.model(self._train.load(rows))
+        logits = self.model(_on_device_of(self.model, self._train.load(rows)))
         return F.cross_entropy(logits, torch.from_numpy(self._train.labels[rows]).to(logits.device))
 
     def validate(self) -> float:
@@ -90,7 +91,11 @@ class BaselineTrainee:
 def predict(model: nn.Module, people: Examples) -> Integers:
     """The class of everybody, ``(people,)``."""
     parts = [np.arange(rows.start, rows.stop) for rows in chunks(len(people.labels), CHUNK)]
-    return np.concatenate([model(people.load(rows)).argmax(1).cpu().numpy() for rows in parts])
+    return np.concatenate([model(_on_device_of(model, people.load(rows))).argmax(1).cpu().numpy() for rows in parts])
+
+
+def _on_device_of(model: nn.Module, x: Tensor) -> Tensor:
+    return x.to(next(model.parameters()).device)
 
 
 def new_baseline(kind: str, num_classes: int, latent_dim: int, *, stream: Stream) -> nn.Module:
@@ -136,11 +141,11 @@ class BaselineStage(TrainedStage[BaselineTrainee]):
         described |= {"labels": array_hash(self.train.labels), "valid_labels": array_hash(self.valid.labels)}
         return Identity(STAGE, VERSION, described, dict(self.parents), self.seed)
 
-    def trainee(self, compute: Compute) -> BaselineTrainee:  # noqa: ARG002
+    def trainee(self, compute: Compute) -> BaselineTrainee:
         if len(np.unique(self.train.labels)) < 2:
             raise UserError("All training people belong to one class.", hint="Choose a task that varies.")
         stream = Stream(self.seed, "baseline")
-        model = self.shape.new(stream=stream.child("weights"))
+        model = self.shape.new(stream=stream.child("weights")).to(usable(compute.device))
         return BaselineTrainee(model, self.train, self.valid, self.settings.batch, stream.child("order"))
 
     def schedule(self, trainee: BaselineTrainee) -> TrainSettings:

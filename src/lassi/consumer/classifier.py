@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from lassi.base.artefact import Artefact
 from lassi.base.batches import Batches
 from lassi.base.compute import Compute
+from lassi.base.devices import usable
 from lassi.base.draft import new_artefact
 from lassi.base.errors import UserError
 from lassi.base.identity import Identity, array_hash
@@ -103,6 +104,10 @@ class Lessons:
     train: Represented
     valid: Represented
 
+    def to(self, device: torch.device) -> "Lessons":
+        """The same people on another device."""
+        return Lessons(*(Represented(some.r.to(device), some.labels.to(device)) for some in (self.train, self.valid)))
+
     def refuse_unfit(self) -> None:
         if len(np.unique(self.train.labels.cpu().numpy())) < 2:
             raise UserError("All training people belong to one class.", hint="Choose a task that varies.")
@@ -161,9 +166,10 @@ class ClassifierStage(TrainedStage[ConsumerTrainee]):
         described |= {"hidden": list(self.settings.hidden), "labels": array_hash(self.labels)}
         return Identity(STAGE, VERSION, described, dict(self.parents), self.seed)
 
-    def trainee(self, compute: Compute) -> ConsumerTrainee:  # noqa: ARG002
+    def trainee(self, compute: Compute) -> ConsumerTrainee:
         lessons, stream = self.lessons(), Stream(self.seed, "classifier")
         lessons.refuse_unfit()
+        lessons = lessons.to(usable(compute.device))
         model = Classifier(self.shape.dim, self.shape.num_classes, self.settings.hidden, stream=stream.child("weights"))
         return ConsumerTrainee(model.to(lessons.train.r), lessons, self.settings, stream)
 

@@ -98,11 +98,11 @@ def check_flow(
     """
     if displacements is not None:
         _refuse_unfit(displacements, glow.latent_dim)
-    dtype = next(glow.parameters()).dtype
-    x = quantise(images)
+    like = next(glow.parameters())
+    dtype, x = like.dtype, quantise(images).to(like.device)
     bits = glow.bits_per_dim(dequantise(x, stream=Stream(0, "flow/check")).to(dtype)).mean().item()
     lengths = LENGTHS[:1] if displacements is None else LENGTHS
-    ways = torch.zeros(1, glow.latent_dim) if displacements is None else displacements
+    ways = x.new_zeros(1, glow.latent_dim) if displacements is None else displacements.to(like.device)
     single, double = _copy(glow, torch.float32), _copy(glow, torch.float64)
     trips = []
     with progress.task("checking the flow", len(lengths) * len(x), "pictures") as task:
@@ -135,8 +135,8 @@ def _copy(glow: Glow, dtype: torch.dtype) -> Glow:
 
 def _round_trip(single: Glow, double: Glow, x: Tensor, displacements: Tensor, length: float) -> RoundTrip:
     """The errors after moving picture n along displacement n (modulo their number), backwards for odd n."""
-    which = torch.arange(len(x)) % len(displacements)
-    sign = 1 - 2 * (torch.arange(len(x)) % 2)
+    numbers = torch.arange(len(x), device=x.device)
+    which, sign = numbers % len(displacements), 1 - 2 * (numbers % 2)
     z = double.encode(x.double()) + length * sign[:, None] * displacements.double()[which]
     # At length 0 the picture itself must come back: what was decoded from its latent may be something else entirely.
     moved = double.decode(z) if length else x.double()

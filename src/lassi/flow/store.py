@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from lassi.base.artefact import META, Artefact
 from lassi.base.draft import new_artefact
 from lassi.base.errors import UserError
@@ -40,8 +42,12 @@ def save_glow(
     return Artefact(folder)
 
 
-def load_glow(folder: Path) -> Glow:
-    """Read a flow, frozen; it never initialises itself again."""
+def load_glow(folder: Path, device: torch.device | None = None) -> Glow:
+    """Read a flow, frozen; it never initialises itself again.
+
+    Args:
+        device: where it computes; by default on the host.
+    """
     artefact = Artefact(folder)
     if artefact.identity.stage != STAGE:
         raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a flow.", hint="Give a flow's folder.")
@@ -51,7 +57,7 @@ def load_glow(folder: Path) -> Glow:
         called = f"the flow in '{folder}'"
         glow = built(lambda: Glow(settings, stream=Stream(0, "flow/unused")), artefact.tensors(), called=called)
         glow.fingerprint = artefact.content
-        return glow.freeze()
+        return glow.to(device).freeze()
 
 
 def flow_folder(run: Path) -> Path:

@@ -174,7 +174,8 @@ def run_stages(
         raise unknown("stage", until, STAGES)
     folder = default_folder(recipe) if out is None else Path(out)
     compute = compute or Compute()
-    run = Run(load_recipe(recipe) if isinstance(recipe, str) else recipe, folder, progress=compute.progress)
+    asked = load_recipe(recipe) if isinstance(recipe, str) else recipe
+    run = Run(asked, folder, progress=compute.progress, device=compute.device)
     if knows is not None:
         run.producers = knows.producers
     if not compute.replace:

@@ -92,7 +92,7 @@ def grid(similar: SimilaritySet) -> Tensor:
 def similar_pictures(run: Run, z: Tensor, similar: SimilaritySet) -> NDArray[np.uint8]:
     """The similar pictures of a person at all points of the grid, ``(points, 3, H, W)``."""
     points = z.double() + grid(similar) @ similar.directions.double().T
-    return to_uint8(torch.cat([run.glow.decode(part.float()) for part in torch.split(points, 64)])).numpy()
+    return to_uint8(torch.cat([run.decode(part.float()) for part in torch.split(points, 64)])).numpy()
 
 
 def png_of(images: NDArray[np.uint8], columns: int) -> str:

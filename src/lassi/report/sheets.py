@@ -139,7 +139,7 @@ def _sheet(run: Run, points: Tensor, rows: list[str], columns: list[str], title:
 @torch.no_grad()
 def _decoded(run: Run, points: Tensor) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.uint8]], list[list[str]]]:
     """Pictures of latents ``(B, columns, q)``, and a note for each."""
-    x = torch.stack([run.glow.decode(row) for row in points])  # (B, columns, 3, H, W)
+    x = torch.stack([run.decode(row) for row in points])  # (B, columns, 3, H, W)
     cut = outside_range(x).double().mean((2, 3, 4))
     notes = [[f"{share:.1%} clipped" if share >= 0.001 else "" for share in row] for row in cut.tolist()]
     return to_uint8(x).numpy(), notes

@@ -157,7 +157,7 @@ def farthest(representation: Representation, u: Tensor, b: Tensor, t: Tensor) ->
     c, slope = u * scale + shift, b * scale[:, None]
     centre = later(c)  # (B, k)
     distances = (later(c[:, None] + t @ slope.T) - centre[:, None]).norm(dim=2)
-    return t[torch.arange(len(t)), distances.argmax(1)]
+    return t[torch.arange(len(t), device=t.device), distances.argmax(1)]
 
 
 def _decoder(widths: Sequence[int]) -> nn.Sequential:

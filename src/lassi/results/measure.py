@@ -230,7 +230,7 @@ def measure_baselines(
     """A baseline's scores for each seed on D(z) or z, and its fairness on the grids of the sensitive sets."""
     seeds = run.recipe.run.seeds
     models = [run.load_baseline(kind, task, seed) for seed in seeds]
-    classify = _classify(models, run.glow.decode if kind == "resnet" else None)
+    classify = _classify(models, run.glow.decode if kind == "resnet" else None, run.device)
     valid, test = (_baseline_scores(run, experiment, task, classify, split, progress) for split in ("valid", "test"))
     return [
         BaselineResult(kind, task, seed, of_valid, of_test)
@@ -263,12 +263,18 @@ def _baseline_scores(
     ]
 
 
-def _classify(models: Sequence[nn.Module], decode: Callable[[Tensor], Tensor] | None) -> Callable[[Tensor], Tensor]:
-    """Maps latents ``(B, q)`` to the class from each model, ``(B, M)``; decoded once for all models."""
+def _classify(
+    models: Sequence[nn.Module], decode: Callable[[Tensor], Tensor] | None, device: torch.device
+) -> Callable[[Tensor], Tensor]:
+    """Maps latents ``(B, q)`` to the class from each model, ``(B, M)``; decoded once for all models.
+
+    Args:
+        device: of the models; latents and classes are on the host.
+    """
 
     @torch.no_grad()
     def classify(z: Tensor) -> Tensor:
-        x = decode(z) if decode else z
-        return torch.stack([model(x).argmax(1) for model in models], 1)
+        x = decode(z.to(device)) if decode else z.to(device)
+        return torch.stack([model(x).argmax(1) for model in models], 1).cpu()
 
     return classify

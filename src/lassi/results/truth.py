@@ -62,7 +62,7 @@ def step_errors_by_scene(
         steps = directions.vectors.T[torch.from_numpy(vector[part])]
         in_pixels = means[high[part]] - means[low[part]]
         with torch.no_grad():
-            ours = step_errors(run.glow.decode, z[first[part]], steps, x, truth)
+            ours = step_errors(run.decode, z[first[part]], steps, x, truth)
         return ours, pixel_step_errors(in_pixels, x, truth)
 
     found = list(map_chunks(errors, len(vector), chunk=CHUNK, what="taking steps", unit="steps", progress=progress))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lassi.base.errors import UserError
 from lassi.consumer.baselines import BaselineShape, BaselineStage, Examples
@@ -25,6 +25,7 @@ from lassi.representation.train import Lessons, RepresentationStage
 from lassi.run import published
 from lassi.run.published import PublishedStage
 from lassi.similarity.directions import DirectionsStage
+from lassi.similarity.kind import Decode
 from lassi.similarity.registry import kind_named
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) 
     classify, classifier = None, None
     if chosen.needs_classifier and target is not None:
         classifier = run.baseline_artefact("resnet", target, run.seed).content
-        classify = nn.Sequential(run.load_baseline("resnet", target, run.seed), nn.Softmax(1), _Last())
+        classify = _probability(run, target)
     return DirectionsStage(
         _directions_folder(run, attribute, kind, target),
         attribute,
@@ -70,7 +71,7 @@ def directions_stage(run: "Run", attribute: str, kind: str, target: str | None) 
         run.load_latents("valid"),
         kind,
         target,
-        run.glow.decode,
+        run.decode,
         classify,
         run.seed,
         classifier,
@@ -154,11 +155,10 @@ def _examples(run: "Run", kind: str, task: str, group: str) -> Examples:
     return Examples(pictures if kind == "resnet" else z, run.labels(task, group))
 
 
-class _Last(nn.Module):
-    """The last column: the probability of the positives."""
-
-    def forward(self, p: Tensor) -> Tensor:
-        return p[:, -1]
+def _probability(run: "Run", target: str) -> Decode:
+    """What the ResNet gives as the probability of the target's last class, for pictures on the host."""
+    resnet = run.load_baseline("resnet", target, run.seed)
+    return lambda x: resnet(x.to(run.device)).softmax(1)[:, -1].cpu()
 
 
 def certificate_path(run: "Run", cell: Cell, method: str, of: Mapping[str, str]) -> Path:

@@ -55,7 +55,7 @@ def _sheet(auditor: Auditor, z: Tensor, title: str) -> Image.Image:
     rows, notes = [], []
     for direction in similar.directions.T[:MOST_ROWS]:
         points = z + t[:, None] * direction
-        rows.append(to_uint8(run.glow.decode(points)).numpy())
+        rows.append(to_uint8(run.decode(points)).numpy())
         notes.append([values[label] for label in auditor.network.predict(points).tolist()])
     columns = [f"{value:+.2f}" if value else "original" for value in t.tolist()]
     is_named = similar.num_directions == len(sensitive)

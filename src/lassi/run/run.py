@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lassi.base.artefact import Artefact
+from lassi.base.devices import usable
 from lassi.base.memo import Memo
 from lassi.base.progress import SILENT, Progress
 from lassi.base.stage import Kept, Missing, load
@@ -50,10 +51,11 @@ class Run:
         recipe: what it should make.
         folder: where it is kept.
         progress: shows the verification of large files.
+        device: where flows and baselines compute; certificates are always made on the host.
     """
 
-    def __init__(self, recipe: Recipe, folder: Path | str, *, progress: Progress = SILENT) -> None:
-        self.recipe, self.folder, self._progress = recipe, Path(folder), progress
+    def __init__(self, recipe: Recipe, folder: Path | str, *, progress: Progress = SILENT, device: str = "cpu") -> None:
+        self.recipe, self.folder, self._progress, self._device = recipe, Path(folder), progress, device
         self._latents = Memo[Latents](limit=16)
         self._directions = Memo[Directions](limit=64)
         self._artefacts = Memo[Artefact](limit=1024)  # already checked against the recipe
@@ -173,12 +175,21 @@ class Run:
         return found
 
     @cached_property
+    def device(self) -> torch.device:
+        """Where flows and baselines compute."""
+        return usable(self._device)
+
+    @cached_property
     def glow(self) -> Glow:
-        return load_glow(self.load_flow().folder)
+        return load_glow(self.load_flow().folder, self.device)
 
     def encode(self, images: Images) -> NDArray[np.float32]:
         """Latents of pictures, uint8 ``(B, 3, H, W)``."""
-        return encode_each(self.glow, quantise(torch.tensor(images))).numpy()
+        return encode_each(self.glow, quantise(torch.tensor(images)).to(self.device)).cpu().numpy()
+
+    def decode(self, z: Tensor) -> Tensor:
+        """The pictures of latents ``(B, q)``; both are on the host."""
+        return self.glow.decode(z.to(self.device)).cpu()
 
     def load_latents(self, group: str) -> Latents:
         """The latents of a group's people."""
@@ -228,7 +239,12 @@ class Run:
     def represented(self, cell: RepresentationCell, group: str) -> Tensor:
         """R(z) of a group, ``(people, k)``."""
         key = (self.representation_artefact(cell).content, group)
-        return self._represented.get(key, lambda: represent(self.load_representation(cell), self.load_latents(group).z))
+
+        def represented() -> Tensor:
+            r = self.load_representation(cell).to(self.device)
+            return represent(r, self.load_latents(group).z).cpu()
+
+        return self._represented.get(key, represented)
 
     def classifier_artefact(self, cell: Cell) -> Artefact:
         return self._artefacts.get(
@@ -242,7 +258,7 @@ class Run:
         return self._load(places.baseline_stage(self, kind, task, seed))
 
     def load_baseline(self, kind: str, task: str, seed: int) -> nn.Module:
-        return load_baseline(self.baseline_artefact(kind, task, seed).folder)
+        return load_baseline(self.baseline_artefact(kind, task, seed).folder).to(self.device)
 
     def load_network(self, cell: Cell) -> Model:
         """R and C of a cell, as the certification methods use them."""

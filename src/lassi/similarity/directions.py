@@ -115,7 +115,7 @@ class DirectionsStage:
         computed = kind.compute(
             Material(
                 attribute, train, valid, Stream(self.seed, "directions"), self.target, self.decode, self.classify,
-                earlier, self.discovery or Discovery(), compute.progress,
+                earlier, self.discovery or Discovery(), compute,
             )
         )  # fmt: skip
         draft.write_tensors({"vectors": computed.vectors})

@@ -9,8 +9,8 @@ from torch.nn import functional as F
 
 from lassi.base.batches import Batches
 from lassi.base.compute import Compute
+from lassi.base.devices import usable
 from lassi.base.errors import UserError
-from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.base.train import Wording, train
 from lassi.base.trained import epochs
@@ -26,11 +26,12 @@ class _Hyperplane:
 
     batch = BATCH
 
-    def __init__(self, train_set: Labelled, valid_set: Labelled, stream: Stream) -> None:
+    def __init__(self, train_set: Labelled, valid_set: Labelled, stream: Stream, device: torch.device) -> None:
         with stream.global_torch():  # its own start is overwritten
             self.model = nn.Linear(train_set.z.shape[1], 1)
         nn.init.zeros_(self.model.weight)
         nn.init.zeros_(self.model.bias)
+        self.model.to(device)
         self._train, self._valid = train_set, valid_set
         self.batches = Batches(len(train_set.labels), BATCH, stream=stream)
 
@@ -58,18 +59,18 @@ class Hyperplane:
 
 
 def hyperplane(
-    train_set: Labelled, valid_set: Labelled, *, stream: Stream, what: str = "fitting", progress: Progress = SILENT
+    train_set: Labelled, valid_set: Labelled, *, stream: Stream, what: str = "fitting", compute: Compute | None = None
 ) -> Hyperplane:
     """The plane of a logistic regression: Adam for three epochs, keeping the one with the best validation loss."""
     if len(np.unique(train_set.labels)) < 2:
         raise UserError(
             "All people belong to one class, so no plane separates them.", hint="Choose a different attribute."
         )
-    trainee = _Hyperplane(train_set, valid_set, stream)
+    compute = compute or Compute()
+    trainee = _Hyperplane(train_set, valid_set, stream, usable(compute.device))
     settings = epochs(EPOCHS, trainee.batches, RATE, "constant")
-    train(
-        trainee, settings, compute=Compute(torch.get_num_threads(), progress=progress), wording=Wording(what, "latents")
-    )
-    normal, offset = trainee.model.weight.detach()[0], trainee.model.bias.detach()[0]
+    same_threads = Compute(torch.get_num_threads(), compute.device, compute.progress)
+    train(trainee, settings, compute=same_threads, wording=Wording(what, "latents"))
+    normal, offset = trainee.model.weight.detach()[0].cpu(), trainee.model.bias.detach()[0].cpu()
     length = normal.norm()
     return Hyperplane(normal / length, (offset / length).item())

@@ -6,15 +6,15 @@ values they lead between, and how they are computed. :mod:`lassi.similarity.regi
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lassi.base.compute import Compute
 from lassi.base.errors import UserError
-from lassi.base.progress import SILENT, Progress
 from lassi.base.ranges import MULTIPLE, Whole, refuse_unfit
 from lassi.base.streams import Stream
 from lassi.data.dataset import Attribute, Dataset
@@ -67,6 +67,7 @@ class Material:
         earlier: the unit vectors ``(q,)`` found before, for kinds that find one vector after the other.
         discovery: how to search for those.
         stream: the source of all random draws.
+        compute: the device, and where progress is shown.
     """
 
     named: Attribute | None
@@ -78,7 +79,7 @@ class Material:
     classify: Decode | None = None
     earlier: Sequence[Tensor] = ()
     discovery: Discovery = Discovery()
-    progress: Progress = SILENT
+    compute: Compute = field(default_factory=Compute)
 
     @property
     def attribute(self) -> Attribute:
@@ -89,7 +90,7 @@ class Material:
     def plane(self, name: str) -> Hyperplane:
         """The plane between the two classes of a binary attribute."""
         sets = self.train.labelled(name), self.valid.labelled(name)
-        return hyperplane(*sets, stream=self.stream.child(name), what=f"fitting {name}", progress=self.progress)
+        return hyperplane(*sets, stream=self.stream.child(name), what=f"fitting {name}", compute=self.compute)
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,5 +82,5 @@ def moments_of(material: Material) -> ClassMoments:
     """The moments of the sensitive attribute's classes among the training people."""
     attribute, labelled = material.attribute, material.train.labelled(material.attribute.name)
     return class_moments(
-        labelled.z, labelled.labels, len(attribute.values), attribute=attribute.name, progress=material.progress
+        labelled.z, labelled.labels, len(attribute.values), attribute=attribute.name, progress=material.compute.progress
     )

@@ -38,7 +38,7 @@ class Discovered(Kind):
         search = Searcher(material.train.z, material.decode, material.classify, material.discovery)
         stream = material.stream.child("discover")
         target = material.plane(material.target)
-        return Computed(search(target, material.earlier, stream=stream, progress=material.progress)[:, None])
+        return Computed(search(target, material.earlier, stream=stream, progress=material.compute.progress)[:, None])
 
     def attribute(self, name: str, dataset: Dataset) -> None:  # noqa: ARG002
         if not NAME.fullmatch(name):
