@@ -1,6 +1,8 @@
 """Builds the pages that are made from something else: `make results`.
 
 docs/results/*.md      from docs/results/templates and the JSON that commands wrote, next to them
+docs/results/paper.md  from the tables that lassi reproduce wrote, in docs/results/paper
+docs/gpu.md            from docs/templates and the shipped recipes
 docs/glossary.md       from the words that the report explains
 docs/schemas/*.json    from the records that a run writes
 README.md              the table of the demo, between its two marks
@@ -13,8 +15,15 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from lassi.pipeline.reproduce import PEOPLE
+from lassi.recipe.operations import RATE, Operations, operations_of
+from lassi.recipe.part import Part
+from lassi.recipe.recipe import load_recipe
 from lassi.report.glossary import whole_glossary
+from lassi.report.paper.layout import markdown_of
+from lassi.results.paper.reproduced import read_table
 from lassi.results.paper.shown import Pictures
+from lassi.results.paper.tables import TABLES
 from lassi.results.records import CellResult, Results
 from lassi.results.store import certificate_schema, from_json, results_schema
 from lassi.results.summary import ModelSummary, Spread, by_question, summarise, tables
@@ -29,6 +38,8 @@ def pages() -> dict[Path, str]:
     """What every built file should hold."""
     built = {RESULTS / path.name: _page(path) for path in sorted((RESULTS / "templates").glob("*.md"))}
     built[DOCS / "glossary.md"] = _glossary()
+    built[DOCS / "gpu.md"] = _page(DOCS / "templates/gpu.md")
+    built[RESULTS / "paper.md"] = _paper()
     for name, schema in (("results", results_schema()), ("certificate", certificate_schema())):
         built[DOCS / f"schemas/{name}.schema.json"] = json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
     built[README] = _readme()
@@ -41,7 +52,7 @@ def _page(template: Path) -> str:
     )
     environment.filters |= {"percent": "{:.1%}".format, "spread": Spread.percent, "points": "{:+.1f}".format}
     return environment.from_string(template.read_text()).render(
-        measured=measured, results=results, models=models, kept=kept
+        measured=measured, results=results, models=models, kept=kept, operations=operations, rate=RATE
     )
 
 
@@ -69,6 +80,24 @@ def models(name: str, **wanted: Any) -> list[ModelSummary]:
 def kept(cells: list[CellResult], method: str, outcome: str) -> int:
     """How many people of all seeds have an outcome."""
     return sum(getattr(cell.certificates[method].outcomes, outcome) for cell in cells)
+
+
+def operations(name: str) -> Operations:
+    """What all models of a shipped recipe take."""
+    recipe = load_recipe(name)
+    tables = tuple({experiment.table for experiment in recipe.experiment})
+    return operations_of(recipe, Part(name, tables), PEOPLE[recipe.data.name])
+
+
+def _paper() -> str:
+    """Every table of the paper that was made again, in the paper's order."""
+    found = {path.stem: read_table(path) for path in sorted((RESULTS / "paper").glob("*.json"))}
+    lines = [(DOCS / "templates/paper.md").read_text()]
+    for table in TABLES:
+        if table.name in found:
+            command = f"lassi reproduce {table.name} --data ROOT --scale {found[table.name].sources[0].scale}"
+            lines.append(markdown_of(found[table.name], command))
+    return "\n".join(lines)
 
 
 def _glossary() -> str:

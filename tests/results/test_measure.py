@@ -13,7 +13,8 @@ from lassi.results.store import read_results
 from lassi.results.summary import summarise
 from lassi.results.truth import mean_pictures
 from lassi.run.auditor import Auditor
-from lassi.run.run import SCENES, Run
+from lassi.run.population import SCENES
+from lassi.run.run import Run
 from lassi.similarity.truth import step_errors
 
 

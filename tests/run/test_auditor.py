@@ -18,7 +18,8 @@ from lassi.report.write import write_report
 from lassi.results.store import read_results
 from lassi.run.auditor import Auditor
 from lassi.run.picture import certify_picture
-from lassi.run.run import SCENES, Run
+from lassi.run.population import SCENES
+from lassi.run.run import Run
 
 NANO = Path(__file__).parents[1] / "nano.toml"
 ONE = Compute(threads=1)

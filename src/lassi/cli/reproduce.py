@@ -119,12 +119,13 @@ def _list(folder: Path, as_json: bool) -> None:
             own.name,
             f"{own.published:,}" if own.published else "–",
             f"{own.needs.models:,}" if own.needs else "–",
+            f"{own.needs.hours:.0f}" if own.needs else "–",
             ", ".join(own.needs.scales) if own.needs else "–",
             "yes" if own.is_at_hand else "",
             f"{', '.join(own.needs.data)}: {own.title}" if own.needs else own.title,
         ]
         for own in listed
     ]
-    columns = ["table or figure", "numbers", "models", "scales", "at hand", "about"]
-    print_table(columns, rows, right=["numbers", "models"])
+    columns = ["table or figure", "numbers", "models", "GPU hours", "scales", "at hand", "about"]
+    print_table(columns, rows, right=["numbers", "models", "GPU hours"])
     return None

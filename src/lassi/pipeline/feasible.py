@@ -8,9 +8,10 @@ from lassi.certify.methods import method_named
 from lassi.data.factors import FactorDataset
 from lassi.recipe.cells import Cell
 from lassi.run.makers import read_source
+from lassi.run.population import SCENES
 from lassi.run.published import refuse_missing_sources
 from lassi.run.roles import refuse_two_roles
-from lassi.run.run import SCENES, Run
+from lassi.run.run import Run
 from lassi.similarity.registry import kind_named
 
 

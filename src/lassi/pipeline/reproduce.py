@@ -11,6 +11,7 @@ from lassi.base.errors import UserError, unknown
 from lassi.data.registry import KNOWN, default_root, missing_files
 from lassi.data.sheet import refuse_overwriting, save_sheet
 from lassi.pipeline.stages import Pipeline, Say, run_stages
+from lassi.recipe.operations import operations_of
 from lassi.recipe.part import Part
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.recipe.scales import SCALES, at_scale, scale_named
@@ -23,6 +24,7 @@ from lassi.results.paper.tables import TABLES, PaperTable
 
 ALL = "all"  # in place of a table's name
 ROWS, COLUMNS = 8, 9  # people in a figure, and values of t
+PEOPLE = {"celeba": 162_770, "fairface": 69_395, "shapes3d": 384_000}  # in the training splits of the whole datasets
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Needs:
         recipes: the shipped recipes.
         flow: the generative models to train.
         models: how many to train and certify, over all seeds.
+        hours: on one GPU, roughly, for everything but certificates; tables of one recipe share its flow.
         scales: the sizes at which it can be made.
     """
 
@@ -41,6 +44,7 @@ class Needs:
     recipes: list[str]
     flow: list[str]
     models: int
+    hours: float
     scales: list[str]
 
 
@@ -136,6 +140,7 @@ def needs_of(table: PaperTable | Drawing) -> Needs | None:
         [part.recipe for part in parts_of(table)],
         [_flow(recipe) for _, recipe in recipes],
         sum(len(part.cells(recipe)) for part, recipe in recipes),
+        round(sum(operations_of(recipe, part, PEOPLE[recipe.data.name]).hours for part, recipe in recipes), 1),
         _scales(table),
     )
 

@@ -35,7 +35,8 @@ from lassi.results.records import (
 from lassi.results.truth import measure_truth
 from lassi.run.auditor import Auditor
 from lassi.run.end_points import load_end_points
-from lassi.run.run import SCENES, Run
+from lassi.run.population import SCENES
+from lassi.run.run import Run
 from lassi.similarity.sets import SimilaritySet
 
 DRAWS = 50  # similar people, for the mean distance

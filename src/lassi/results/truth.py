@@ -12,7 +12,8 @@ from lassi.data.dataset import Dataset, Integers
 from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION
 from lassi.data.preprocess import quantise
 from lassi.results.records import TruthResult
-from lassi.run.run import SCENES, Run
+from lassi.run.population import SCENES
+from lassi.run.run import Run
 from lassi.similarity.directions import Directions
 from lassi.similarity.registry import kind_named
 from lassi.similarity.truth import Estimate, coverage, mean_by_unit, pixel_step_errors, step_errors

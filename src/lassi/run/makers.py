@@ -17,7 +17,8 @@ from lassi.recipe.tables import ExperimentTable
 from lassi.run import folder as places
 from lassi.run.auditor import Auditor
 from lassi.run.end_points import make_end_points
-from lassi.run.run import SCENES, Run
+from lassi.run.population import SCENES
+from lassi.run.run import Run
 from lassi.similarity.directions import Directions, load_directions
 from lassi.similarity.registry import kind_named
 

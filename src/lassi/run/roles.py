@@ -7,7 +7,8 @@ import numpy as np
 from lassi.base.errors import UserError
 from lassi.data.dataset import Integers
 from lassi.recipe.cells import by_question
-from lassi.run.run import SCENES, Run
+from lassi.run.population import SCENES
+from lassi.run.run import Run
 
 
 def people_by_role(run: Run) -> dict[str, Integers]:

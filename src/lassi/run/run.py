@@ -14,22 +14,19 @@ from lassi.base.devices import usable
 from lassi.base.memo import Memo
 from lassi.base.progress import SILENT, Progress
 from lassi.base.stage import Kept, Missing, load
-from lassi.base.streams import Stream
 from lassi.certify.along.model import Model
 from lassi.certify.fair_model import FairModel
 from lassi.certify.smoothed.producer import Producers
 from lassi.consumer.baselines import load_baseline
 from lassi.consumer.classifier import Classifier, load_classifier
-from lassi.data.dataset import Dataset, Images, Integers
-from lassi.data.factors import ORIENTATION, FactorDataset
+from lassi.data.dataset import Images
 from lassi.data.preprocess import quantise
-from lassi.data.registry import open_dataset
 from lassi.flow.encode import encode_each
 from lassi.flow.glow import Glow
 from lassi.flow.latents import Latents
 from lassi.flow.store import STAGE as FLOW
 from lassi.flow.store import load_glow
-from lassi.recipe.cells import Cell, Question, RepresentationCell
+from lassi.recipe.cells import Cell, RepresentationCell
 from lassi.recipe.recipe import Recipe
 from lassi.recipe.tables import ExperimentTable
 from lassi.representation.network import Representation
@@ -37,14 +34,12 @@ from lassi.representation.train import load_representation, represent
 from lassi.run import folder as places
 from lassi.run.kept_recipe import load_recipe_of
 from lassi.run.pick import pick_cell
+from lassi.run.population import Population
 from lassi.similarity.directions import Directions, load_directions
 from lassi.similarity.sets import SimilaritySet
 
-SCENES = "scenes"  # the group of people that holds all orientations of some test scenes
-JUDGED_VALID = "valid-judged"  # the group of validation people who are judged, by experiments that ask for it
 
-
-class Run:
+class Run(Population):
     """Everything that a recipe made, in a folder.
 
     Args:
@@ -55,7 +50,8 @@ class Run:
     """
 
     def __init__(self, recipe: Recipe, folder: Path | str, *, progress: Progress = SILENT, device: str = "cpu") -> None:
-        self.recipe, self.folder, self._progress, self._device = recipe, Path(folder), progress, device
+        super().__init__(recipe)
+        self.folder, self._progress, self._device = Path(folder), progress, device
         self._latents = Memo[Latents](limit=16)
         self._directions = Memo[Directions](limit=64)
         self._artefacts = Memo[Artefact](limit=1024)  # already checked against the recipe
@@ -67,93 +63,10 @@ class Run:
         """An existing run, with the recipe stored in it."""
         return cls(load_recipe_of(Path(folder)), folder, progress=progress)
 
-    @cached_property
-    def cells(self) -> list[Cell]:
-        """The models that the recipe asks for."""
-        return self.recipe.cells()
-
-    @property
-    def seed(self) -> int:
-        """The seed of what all repetitions share."""
-        return self.recipe.run.seeds[0]
-
     @property
     def command(self) -> str:
         """The command that repeats or resumes the run, from the recipe stored in it."""
         return f"lassi run {self.folder / places.RECIPE} --out {self.folder}"
-
-    # --- people -------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def dataset(self) -> Dataset:
-        return open_data(self.recipe)
-
-    @property
-    def has_truth(self) -> bool:
-        """Whether all orientations of some scenes are known."""
-        return isinstance(self.dataset, FactorDataset) and self.recipe.data.scenes > 0
-
-    def knows_similar(self, sensitive: tuple[str, ...]) -> bool:
-        """Whether people who truly differ only in these attributes are known: only for orientation alone."""
-        return self.has_truth and sensitive == (ORIENTATION,)
-
-    def knows_truth(self, cell: Cell) -> bool:
-        """Whether a model is compared with the truth: on scenes of the test split."""
-        return self.knows_similar(cell.sensitive) and cell.question.split == "test"
-
-    @property
-    def groups(self) -> list[str]:
-        """The groups of people whose latents the run keeps."""
-        groups = ["train", "valid", self.recipe.data.learn_from, *self._tested]
-        return list(dict.fromkeys([*groups, *(self.judged(cell.question) for cell in self.cells)]))
-
-    @property
-    def _tested(self) -> list[str]:
-        """The groups of test people; none if a recipe judges only validation people, to choose settings."""
-        experiments = self.recipe.experiment
-        if experiments and all(own.split == "valid" and not own.baselines for own in experiments):
-            return []
-        return ["test", *([SCENES] if self.has_truth else [])]
-
-    def judged(self, question: Question) -> str:
-        """The group of people whom a question is about."""
-        return JUDGED_VALID if question.split == "valid" else question.split
-
-    def people(self, group: str, *, every: int | None = None) -> Integers:
-        """The people of a split as the recipe selects them, or all orientations of its scenes, scene by scene.
-
-        Args:
-            every: every n-th person of the split, if different from the recipe's.
-        """
-        data = self.recipe.data
-        if group == SCENES:
-            assert isinstance(self.dataset, FactorDataset)
-            tested = self.people("test")
-            _, first = np.unique(self.dataset.units(tested), return_index=True)  # a scene is judged once
-            return self.dataset.similar(tested[np.sort(first)][: data.scenes]).reshape(-1)
-        is_judged, split = group in ("test", JUDGED_VALID), "valid" if group == JUDGED_VALID else group
-        step = every or (data.every if is_judged else 1)
-        people = self.dataset.people(split, every=step, first=data.first if is_judged else 0)
-        most = data.at_most.get("test" if is_judged else group, len(people))
-        if len(people) <= most:
-            return people
-        drawn = Stream(self.seed, f"people/{group}").numpy().permutation(people)
-        return np.sort(drawn[:most])
-
-    def labels(self, attribute: str, group: str) -> Integers:
-        """The labels of a group's people."""
-        return self.dataset.labels(attribute, self.people(group))
-
-    def units(self, group: str) -> Integers:
-        """The unit of each person in a group: a scene, an identity."""
-        return self.dataset.units(self.people(group))
-
-    def images(self, group: str) -> Images:
-        """The pictures of a group's people, uint8 ``(people, 3, H, W)``."""
-        return self.dataset.images(self.people(group))
-
-    def num_classes(self, attribute: str) -> int:
-        return len(self.dataset.attribute(attribute).values)
 
     # --- the flow -----------------------------------------------------------------------------------------------
 
@@ -316,9 +229,3 @@ def _is_shaped(there: Mapping[str, object], asked: Mapping[str, object]) -> bool
 def open_run(folder: Path | str) -> Run:
     """Open the folder of an existing run."""
     return Run.open(folder)
-
-
-def open_data(recipe: Recipe) -> Dataset:
-    """The dataset of a recipe."""
-    root = recipe.data.root
-    return open_dataset(recipe.data.name, Path(root).expanduser() if root else None, size=recipe.data.size)

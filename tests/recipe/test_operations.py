@@ -1,0 +1,34 @@
+"""Counts of operations, compared with PyTorch's own counter."""
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from lassi.base.streams import Stream
+from lassi.flow.glow import Glow, GlowSettings
+from lassi.recipe.operations import flow_operations, operations_of, representation_operations
+from lassi.recipe.part import Part
+from lassi.recipe.recipe import load_recipe
+from lassi.representation.network import Representation
+
+
+@pytest.mark.parametrize(("levels", "flows", "hidden", "coupling"), [(2, 3, 16, "additive"), (3, 2, 8, "affine")])
+def test_encoding_a_picture_takes_what_the_counter_counts(levels: int, flows: int, hidden: int, coupling: str) -> None:
+    settings = GlowSettings(size=32, levels=levels, flows=flows, hidden=hidden, coupling=coupling)
+    glow = Glow(settings, stream=Stream(0, "flow")).freeze()
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        glow.encode(torch.zeros(50, 3, 32, 32))
+    assert counter.get_total_flops() / 50 == pytest.approx(flow_operations(settings), rel=0.02)
+
+
+def test_a_representation_takes_what_the_counter_counts() -> None:
+    r = Representation(300, [64, 32, 8], stream=Stream(0, "r")).eval()
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        r(torch.zeros(7, 300))
+    assert counter.get_total_flops() / 7 == representation_operations(300, [64, 32, 8])
+
+
+def test_the_papers_flow_is_nearly_all_of_it() -> None:
+    found = operations_of(load_recipe("celeba-64-paper"), Part("celeba-64-paper", ("Table 1",)), 162_770)
+    assert 10 < found.hours < 100
+    assert found.flow > 0.8 * (found.flow + found.encoding + found.representations)
