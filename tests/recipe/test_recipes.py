@@ -185,7 +185,7 @@ def run_to_its_report(name: str, changes: list[str], folder: Path) -> None:
         assert question.table in page
 
 
-FACES = ("celeba-64-paper", "celeba-128-paper", "celeba-32", "fairface-64-paper", "fairface-32")
+FACES = ("celeba-64-paper", "celeba-128-paper", "celeba-32", "celeba-64", "fairface-64-paper", "fairface-32")
 RENDERED = ("shapes", "shapes-quick")
 
 

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from lassi.cli.command import Device, Json, Threads, command, echo, print_json, print_table, say
+from lassi.base.ranges import Number
+from lassi.cli.command import Device, Json, Threads, command, echo, print_json, print_table, say, within
 
 
 def add_to(app: typer.Typer) -> None:
@@ -24,8 +25,9 @@ def sweep(
         ),
     ] = None,
     model: Annotated[str, typer.Option("--model", help="The training method whose settings are chosen.")] = "lassi",
-    within: Annotated[
-        float, typer.Option("--within", min=0, max=100, help="How many points of accuracy may be lost.")
+    most_lost: Annotated[
+        float,
+        typer.Option("--within", callback=within(Number(0, 100)), help="How many points of accuracy may be lost."),
     ] = 1.0,
     trials: Annotated[
         int | None,
@@ -67,7 +69,7 @@ def sweep(
         found = [evaluate(values) for values in asked.combinations()]
     else:
         found = sampled(asked, trials, evaluate, seed=settings.run.seeds[0])
-    best, chosen = front(found), choose(found, within / 100)
+    best, chosen = front(found), choose(found, most_lost / 100)
     written = [
         shown.write_trials(found, chosen, folder),
         shown.write_chart(found, folder),
