@@ -39,7 +39,7 @@ NUMBERS = [
     (["import", "glow", "x.pt"], "--size", (*WHOLE, "0", "1025")),
     (["reproduce", "shapes"], "--seeds", (*WHOLE, "0", "6")),
     (["reproduce", "shapes"], "--threads", (*WHOLE, "0", "1025")),
-    (["sweep", "shapes"], "--within", (*FLOATS, "101")),
+    (["sweep", "shapes"], "--most-lost", (*FLOATS, "101")),
     (["sweep", "shapes"], "--trials", (*WHOLE, "0", "10001")),
     (["run", "shapes"], "--threads", (*WHOLE, "0", "1025")),
     (["demo"], "--threads", (*WHOLE, "0", "1025")),

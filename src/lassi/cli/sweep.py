@@ -27,7 +27,7 @@ def sweep(
     model: Annotated[str, typer.Option("--model", help="The training method whose settings are chosen.")] = "lassi",
     most_lost: Annotated[
         float,
-        typer.Option("--within", callback=within(Number(0, 100)), help="How many points of accuracy may be lost."),
+        typer.Option("--most-lost", callback=within(Number(0, 100)), help="How many points of accuracy may be lost."),
     ] = 1.0,
     trials: Annotated[
         int | None,
