@@ -37,6 +37,8 @@ from lassi.run.auditor import Auditor
 from lassi.run.end_points import load_end_points
 from lassi.run.population import SCENES
 from lassi.run.run import Run
+from lassi.similarity.directions import Directions
+from lassi.similarity.registry import kind_named
 from lassi.similarity.sets import SimilaritySet
 
 DRAWS = 50  # similar people, for the mean distance
@@ -203,8 +205,22 @@ def measure_directions(run: Run, experiments: Sequence[ExperimentTable]) -> list
         for sensitive in experiment.sensitive:
             for made in run.load_all_directions(experiment, tuple(sensitive)):
                 assert made.figures is not None, "it was computed here"
-                found[made.content] = DirectionsResult(made.attribute, made.kind, made.vectors.shape[1], made.figures)
+                found[made.content] = DirectionsResult(
+                    made.attribute, made.kind, made.vectors.shape[1], made.figures, _people_by_split(run, made)
+                )
     return list(found.values())
+
+
+def _people_by_split(run: Run, directions: Directions) -> dict[str, dict[str, int]]:
+    """How many people of each split have each value of an attribute."""
+    attribute = kind_named(directions.kind).attribute(directions.attribute, run.dataset)
+    if attribute is None:
+        return {}
+    counts: dict[str, dict[str, int]] = {}
+    for split in (split for split in ("train", "valid", "test") if split in run.groups):
+        numbers = np.bincount(run.labels(attribute.name, split), minlength=len(attribute.values))
+        counts[split] = dict(zip(attribute.values, numbers.tolist(), strict=True))
+    return counts
 
 
 def measure_truths(

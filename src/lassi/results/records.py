@@ -123,12 +123,17 @@ class CellResult:
 
 @dataclass(frozen=True)
 class DirectionsResult:
-    """The directions of an attribute."""
+    """The directions of an attribute.
+
+    Args:
+        people: how many of each split have each value; empty for vectors without a name.
+    """
 
     attribute: str
     kind: str
     vectors: int
     figures: DirectionFigures
+    people: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,8 @@ def _source(source: Source) -> str:
 
 
 def sentences_of(found: ComparedTable) -> list[str]:
-    """What the paper claims about a table, and whether it holds in its figures and in ours."""
-    return [
+    """What else was measured, what the paper claims about a table, and whether it holds in its figures and in ours."""
+    return [*found.notes] + [
         f"{claim.words} Paper: {verdict_in_words(claim.theirs)}. Ours: {verdict_in_words(claim.ours)}."
         for claim in checked(found)
     ]
@@ -74,6 +74,7 @@ def markdown_of(found: ComparedTable, command: str) -> str:
     columns, rows = lines_of(found)
     lines = [f"## {found.table.name}", "", f"`{found.table.label}`. {caption_of(found)}", "", f"    {command}", ""]
     lines += [_row(columns), "|---" * len(columns) + "|", *map(_row, rows)]
+    lines += ["", *(f"- {note}" for note in found.notes)] if found.notes else []
     claims = checked(found)
     if claims:
         lines += ["", "| claim | paper's figures | ours |", "|---|---|---|"]

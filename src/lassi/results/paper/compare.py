@@ -1,7 +1,7 @@
 """A table of the paper, with our own figures next to the published ones."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import METHODS
@@ -71,6 +71,7 @@ class ComparedTable:
         figures: in reading order.
         certified_but_unfair: scenes, over all models of ours, that are certified but truly treated differently; None
             where the truth is unknown.
+        notes: what else was measured, in words.
     """
 
     table: PaperTable
@@ -78,6 +79,7 @@ class ComparedTable:
     figures: list[ComparedFigure]
     end_points: EndPointCheck | None = None
     certified_but_unfair: int | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def columns(self) -> list[str]:
@@ -104,8 +106,28 @@ def compare(table: PaperTable, measured: Sequence[tuple[Source, Results]]) -> Co
     smoothed = [found for own in ours.values() for found in own.smoothed]
     truths = [found.truth.certified_but_unfair for found in smoothed if found.truth]
     return ComparedTable(
-        table, [source for source, _ in measured], figures, _end_point_check(smoothed), sum(truths) if truths else None
+        table,
+        [source for source, _ in measured],
+        figures,
+        _end_point_check(smoothed),
+        sum(truths) if truths else None,
+        _frequencies(measured) if any(figure.metric in OF_DIRECTIONS for figure in table.figures) else [],
     )
+
+
+def _frequencies(measured: Sequence[tuple[Source, Results]]) -> list[str]:
+    """How frequent the last value of each binary attribute is in each split; the paper gives it for one alone."""
+    return [
+        f"{own.attribute}: "
+        + ", ".join(f"{100 * _last(counts):.1f}% of {split}" for split, counts in own.people.items())
+        for _, results in measured
+        for own in results.directions
+        if all(len(counts) == 2 for counts in own.people.values())
+    ]
+
+
+def _last(counts: Mapping[str, int]) -> float:
+    return list(counts.values())[-1] / sum(counts.values())
 
 
 def _end_point_check(results: Sequence[MethodResult]) -> EndPointCheck | None:

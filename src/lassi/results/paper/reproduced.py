@@ -32,6 +32,7 @@ class _Document:
     figures: list[_Figure]
     end_points: EndPointCheck | None
     certified_but_unfair: int | None
+    notes: list[str]
 
 
 def as_json(found: ComparedTable) -> dict[str, Any]:
@@ -49,7 +50,9 @@ def as_json(found: ComparedTable) -> dict[str, Any]:
     ]
     table = found.table
     return asdict(
-        _Document(table.name, table.label, found.sources, figures, found.end_points, found.certified_but_unfair)
+        _Document(
+            table.name, table.label, found.sources, figures, found.end_points, found.certified_but_unfair, found.notes
+        )
     )
 
 
@@ -73,4 +76,6 @@ def read_table(path: Path) -> ComparedTable:
     table = table_named(document.table)
     known = {(figure.row, figure.column): figure for figure in table.figures}
     figures = [ComparedFigure(known[own.row, own.column], own.ours, own.plain) for own in document.figures]
-    return ComparedTable(table, document.sources, figures, document.end_points, document.certified_but_unfair)
+    return ComparedTable(
+        table, document.sources, figures, document.end_points, document.certified_but_unfair, document.notes
+    )
