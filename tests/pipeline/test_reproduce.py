@@ -117,7 +117,7 @@ def test_part_of_the_data_is_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "celeba/list_attr_celeba.txt").write_text("")
     with pytest.raises(UserError, match=r"files of CelebA are not in .*: img_align_celeba, list_eval_partition\.txt"):
         refuse_missing([table_named("results")], Wanted("cpu", tmp_path / "out", tmp_path))
-    with pytest.raises(UserError, match="The recipe celeba-128-paper cannot be run at the scale 'cpu'"):
+    with pytest.raises(UserError, match="'results-128' cannot be made at the scale 'cpu'"):
         refuse_missing([table_named("results-128")], Wanted("cpu", tmp_path / "out", tmp_path))
 
 

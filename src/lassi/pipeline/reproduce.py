@@ -14,7 +14,7 @@ from lassi.pipeline.stages import Pipeline, Say, run_stages
 from lassi.recipe.operations import operations_of
 from lassi.recipe.part import Part
 from lassi.recipe.recipe import Recipe, load_recipe
-from lassi.recipe.scales import SCALES, at_scale, scale_named
+from lassi.recipe.scales import at_scale, scale_named, scales_of
 from lassi.report.sheets import draw_sheet, panels_sheet, shown_people
 from lassi.results.paper.compare import ComparedTable, Source, compare
 from lassi.results.paper.drawings import DRAWINGS, Drawing
@@ -84,7 +84,7 @@ def named(name: str, scale: str) -> list[PaperTable | Drawing]:
     """The table or figure with this name; or all that show something and can be made at a scale."""
     listed = {own.name: own for own in (*TABLES, *DRAWINGS)}
     if name == ALL:
-        return [own for own in listed.values() if parts_of(own) and scale in _scales(own)]
+        return [own for own in listed.values() if parts_of(own) and scale in scales_of(parts_of(own))]
     if name not in listed:
         raise unknown("table or figure of the paper", name, [*listed, ALL])
     if not parts_of(listed[name]):
@@ -141,18 +141,13 @@ def needs_of(table: PaperTable | Drawing) -> Needs | None:
         [_flow(recipe) for _, recipe in recipes],
         sum(len(part.cells(recipe)) for part, recipe in recipes),
         round(sum(operations_of(recipe, part, PEOPLE[recipe.data.name]).hours for part, recipe in recipes), 1),
-        _scales(table),
+        scales_of(parts_of(table)),
     )
 
 
 def _flow(recipe: Recipe) -> str:
     flow, steps = recipe.flow, recipe.flow.train.steps if recipe.flow.train else 0
     return f"{flow.levels} levels × {flow.flows} steps of flow, {flow.channels} channels, {steps:,} training steps"
-
-
-def _scales(table: PaperTable | Drawing) -> list[str]:
-    parts = parts_of(table)
-    return [name for name, scale in SCALES.items() if all(part.recipe in scale.recipes for part in parts)]
 
 
 @cache
@@ -163,6 +158,12 @@ def _papers(name: str) -> Recipe:
 def refuse_missing(tables: Sequence[PaperTable | Drawing], wanted: Wanted) -> None:
     """Refuse, before any work, a scale that a table does not have, and datasets whose files are missing."""
     scale_named(wanted.scale)
+    for table in tables:
+        possible = scales_of(parts_of(table))
+        if wanted.scale not in possible:
+            raise UserError(
+                f"'{table.name}' cannot be made at the scale '{wanted.scale}'.", hint=f"Choose {' or '.join(possible)}."
+            )
     for recipe in [wanted.recipe(part) for table in tables for part in parts_of(table)]:
         data = recipe.data.name
         root = Path(recipe.data.root).expanduser() if recipe.data.root else default_root(data)

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from lassi.base.errors import UserError, unknown
+from lassi.recipe.part import Part
 from lassi.recipe.recipe import Recipe, load_recipe
 
 CELEBA, CELEBA_128, FAIRFACE, SHAPES = "celeba-64-paper", "celeba-128-paper", "fairface-64-paper", "shapes3d-paper"
@@ -72,6 +74,10 @@ SCALES: dict[str, Scale] = {
             SHAPES: Resized("shapes", ("run.seeds=[42, 0, 10, 20, 30]",)),
         },
     ),
+    "cpu-64": Scale(
+        "64×64, for the four single attributes of Table 1 on Smiling: two cores, an afternoon",
+        {CELEBA: Resized("celeba-64")},
+    ),
     "smoke": Scale(
         "everything tiny, to see that it works: a minute",
         {
@@ -102,3 +108,20 @@ def at_scale(recipe: str, scale: str, changes: Sequence[str] = ()) -> Recipe:
             f"The recipe {recipe} cannot be run at the scale '{scale}'.", hint=f"Choose {' or '.join(possible)}."
         )
     return load_recipe(found.recipe, [*found.changes, *changes])
+
+
+def scales_of(parts: Sequence[Part]) -> list[str]:
+    """The scales at which parts of the paper's recipes can be run: those with a recipe that has their tables."""
+    return [name for name in SCALES if all(_has(name, part) for part in parts)]
+
+
+def _has(scale: str, part: Part) -> bool:
+    if part.recipe not in SCALES[scale].recipes:
+        return False
+    there = {experiment.table for experiment in _at_scale(part.recipe, scale).experiment}
+    return set(part.tables) <= there
+
+
+@cache
+def _at_scale(recipe: str, scale: str) -> Recipe:
+    return at_scale(recipe, scale)
