@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lassi.base.errors import UserError
-from lassi.recipe.recipe import load_recipe
-from lassi.recipe.text import DEEPEST, MOST_DOTS, apply_change, parse
+from lassi.recipe.recipe import load_recipe, shipped_recipes
+from lassi.recipe.text import DEEPEST, MOST_DOTS, apply_change, as_toml, parse
 
 
 def refusal(text: str, called: str = "r.toml") -> str:
@@ -131,3 +131,27 @@ def test_a_long_value_is_quoted_in_part() -> None:
         load_recipe("shapes", ["flow.levels=" + "9" * 3000])
     assert "'flow.levels' is 9999" in error.value.sentence
     assert len(error.value.sentence) < 300
+
+
+@pytest.mark.parametrize(
+    ("change", "changed"),
+    [
+        ("experiment.1.epochs=9", [1]),
+        ("experiment.*.epochs=9", [0, 1, 2]),
+        ("experiment.Table 1.epochs=9", [0, 2]),
+        ("experiment.2.epochs=9", [2]),
+    ],
+)
+def test_experiments_are_named_by_number_by_table_or_all_together(change: str, changed: list[int]) -> None:
+    content = {"experiment": [{"table": "Table 1"}, {"table": "2"}, {"table": "Table 1"}]}
+    apply_change(content, change)
+    assert [n for n, experiment in enumerate(content["experiment"]) if experiment.get("epochs") == 9] == changed
+    with pytest.raises(UserError, match="refers to table 'Table 7' of 3") as error:
+        apply_change(content, "experiment.Table 7.epochs=9")
+    assert "a table's name, or * for all" in error.value.hint
+
+
+def test_a_recipe_written_as_toml_is_the_same_recipe() -> None:
+    for name in shipped_recipes():
+        content = load_recipe(name).model_dump(mode="json", exclude_none=True)
+        assert parse("r.toml", as_toml(content)) == content, name

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import write_report
 from lassi.results.store import read_results
 from lassi.run.auditor import Auditor
+from lassi.run.end_points import load_end_points, make_end_points
 from lassi.run.picture import certify_picture
 from lassi.run.population import SCENES
 from lassi.run.run import Run
@@ -113,3 +115,17 @@ def test_models_of_one_question_are_certified_alike() -> None:
     recipe["experiment"] = [naive, lassi]
     with pytest.raises(UserError, match="models of one question are certified by different methods"):
         Recipe.model_validate_json(json.dumps(recipe))
+
+
+def test_the_draws_at_end_points_are_a_setting_of_their_own(copied: Path) -> None:
+    """With two draws the smoothed model nearly always abstains; certificates do not depend on it."""
+    run = Run.open(copied)
+    cell = next(cell for cell in run.cells if cell.method.name == "lassi")
+    many = Auditor.of(run, cell)
+    few = replace(many, settings=replace(many.settings, n_ends=2))
+    assert list(few.certificates("smoothed-modular")) == list(many.certificates("smoothed-modular"))
+    with pytest.raises(UserError, match="has not been made yet"):
+        load_end_points(few, "smoothed-modular")
+    make_end_points(few, "smoothed-modular")
+    assert not any(load_end_points(few, "smoothed-modular").equal)
+    assert load_end_points(many, "smoothed-modular") is not None, "both are kept"
