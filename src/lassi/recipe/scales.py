@@ -51,6 +51,8 @@ _CELEBA = (
     *(f"experiment.{earrings}.methods.lassi.lambda2=0.25" for earrings in (1, 2)),
     *(f"experiment.{earrings}.methods.lassi.sigma_rs=5.0" for earrings in (1, 2)),
 )
+# As in the recipe fairface-32.
+_FAIRFACE = ("experiment.FairFace.methods.lassi.lambda2=1.0", "experiment.FairFace.methods.lassi.sigma_rs=0.5")
 # Everything as small as it can be while each step still does something.
 _TINY = (
     *("data.size=16", "data.every=1", "data.at_most.train=300", "data.at_most.valid=60", "data.at_most.test=12"),
@@ -70,7 +72,7 @@ SCALES: dict[str, Scale] = {
         "32×32, smaller networks, any part of the dataset: two cores",
         {
             CELEBA: Resized(CELEBA, (*_LAPTOP, *_CELEBA, "data.every=4")),
-            FAIRFACE: Resized(FAIRFACE, (*_LAPTOP, "data.every=3")),
+            FAIRFACE: Resized(FAIRFACE, (*_LAPTOP, *_FAIRFACE, "data.every=3")),
             SHAPES: Resized("shapes", ("run.seeds=[42, 0, 10, 20, 30]",)),
         },
     ),
