@@ -67,6 +67,7 @@ def page_of(tables: Sequence[tuple[ComparedTable, str]]) -> str:
             "command": command,
             "columns": lines_of(found)[0],
             "rows": lines_of(found)[1],
+            "notes": found.notes,
             "chart": chart_of(found),
             "claims": [
                 (claim.words, verdict_in_words(claim.theirs), verdict_in_words(claim.ours)) for claim in checked(found)
