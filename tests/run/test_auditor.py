@@ -129,3 +129,11 @@ def test_the_draws_at_end_points_are_a_setting_of_their_own(copied: Path) -> Non
     make_end_points(few, "smoothed-modular")
     assert not any(load_end_points(few, "smoothed-modular").equal)
     assert load_end_points(many, "smoothed-modular") is not None, "both are kept"
+
+
+def test_end_points_are_left_out_where_an_experiment_says_so(copied: Path) -> None:
+    content = load_recipe(str(NANO)).model_dump(mode="json", exclude_none=True)
+    content["experiment"][0]["end_points"] = False
+    run = run_recipe(Recipe.model_validate(content, strict=False), copied, compute=REPLACING)
+    assert all(cell.certificates["smoothed-modular"].end_points is None for cell in read_results(run.folder).cells)
+    assert "–" in (run.folder / "report.html").read_text()

@@ -186,6 +186,7 @@ class ExperimentTable(Table):
         baselines: classifiers on images and on latents to compare with, for the target and each task: ``resnet``,
             ``mlp``.
         certify: the certification methods, if different from the recipe's.
+        end_points: whether smoothed models are also run at the ends of S(x), which takes longer than certifying.
     """
 
     table: Annotated[str, Text(0, 200)] = ""
@@ -201,6 +202,7 @@ class ExperimentTable(Table):
     methods: MethodsTable  # type: ignore[valid-type]
     baselines: Names = []
     certify: Annotated[list[str], SOME_METHODS] | None = None
+    end_points: bool = True
 
     @property
     def predicts(self) -> list[str]:

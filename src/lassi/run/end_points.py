@@ -32,7 +32,7 @@ class EndPointAnswers:
 def has_end_points(auditor: Auditor, method: str) -> bool:
     """Whether a method's model is run at the end points."""
     chosen = method_named(method)
-    is_checked = isinstance(chosen, SmoothedMethod) and chosen.checks_end_points
+    is_checked = isinstance(chosen, SmoothedMethod) and chosen.checks_end_points and auditor.cell.experiment.end_points
     return is_checked and auditor.similar.num_directions <= UP_TO
 
 
