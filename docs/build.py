@@ -95,7 +95,9 @@ def _paper() -> str:
     lines = [(DOCS / "templates/paper.md").read_text()]
     for table in TABLES:
         if table.name in found:
-            command = f"lassi reproduce {table.name} --data ROOT --scale {found[table.name].sources[0].scale}"
+            source = found[table.name].sources[0]
+            options = f"--data ROOT --scale {source.scale} --seeds {len(source.seeds)}"
+            command = f"lassi reproduce {table.name} {options}"
             lines.append(markdown_of(found[table.name], command))
     return "\n".join(lines)
 
