@@ -91,14 +91,12 @@ def operations(name: str) -> Operations:
 
 def _paper() -> str:
     """Every table of the paper that was made again, in the paper's order."""
-    found = {path.stem: read_table(path) for path in sorted((RESULTS / "paper").glob("*.json"))}
+    found = [read_table(path) for path in sorted((RESULTS / "paper").glob("*.json"))]
     lines = [(DOCS / "templates/paper.md").read_text()]
-    for table in TABLES:
-        if table.name in found:
-            source = found[table.name].sources[0]
-            options = f"--data ROOT --scale {source.scale} --seeds {len(source.seeds)}"
-            command = f"lassi reproduce {table.name} {options}"
-            lines.append(markdown_of(found[table.name], command))
+    for compared in sorted(found, key=lambda own: TABLES.index(own.table)):
+        source = compared.sources[0]
+        options = f"--data ROOT --scale {source.scale} --seeds {len(source.seeds)}"
+        lines.append(markdown_of(compared, f"lassi reproduce {compared.table.name} {options}"))
     return "\n".join(lines)
 
 

@@ -72,7 +72,15 @@ def markdown_of(found: ComparedTable, command: str) -> str:
         command: which made it.
     """
     columns, rows = lines_of(found)
-    lines = [f"## {found.table.name}", "", f"`{found.table.label}`. {caption_of(found)}", "", f"    {command}", ""]
+    sizes = ", ".join(dict.fromkeys(f"{own.pictures.size}×{own.pictures.size}" for own in found.sources))
+    lines = [
+        f"## {found.table.name}, {sizes}",
+        "",
+        f"`{found.table.label}`. {caption_of(found)}",
+        "",
+        f"    {command}",
+        "",
+    ]
     lines += [_row(columns), "|---" * len(columns) + "|", *map(_row, rows)]
     lines += ["", *(f"- {note}" for note in found.notes)] if found.notes else []
     claims = checked(found)
