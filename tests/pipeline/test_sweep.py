@@ -144,6 +144,28 @@ def test_what_cannot_be_tried_is_refused_before_any_work(tmp_path: Path) -> None
         Sweep(nano(), "lassi", {"lambda2": [1.0] * 200, "sigma_rs": [1.0] * 100}, tmp_path)
 
 
+def test_one_table_of_a_recipe_is_tried_alone(tmp_path: Path) -> None:
+    whole = load_recipe("celeba-64-paper")
+    recipe = whole.only_table("Transfer")
+    assert [cell.question for cell in recipe.cells()] == [
+        cell.question for cell in whole.cells() if cell.question.table == "Transfer"
+    ]
+    trial = Sweep(recipe, "lassi", {"lambda2": [9.0]}, tmp_path).trial_recipe({"lambda2": 9.0})
+    assert {cell.question.table for cell in trial.cells()} == {"Transfer"}
+    with pytest.raises(UserError, match=r"no table in this recipe called 'Tarnsfer'.*Transfer"):
+        whole.only_table("Tarnsfer")
+
+
+@pytest.mark.slow
+def test_the_command_takes_a_table_of_the_paper_at_a_scale(lassi, tmp_path: Path) -> None:
+    words = ["sweep", "shapes3d-paper", "--scale", "smoke", "--try", "lambda2=[0.1]", "--out", str(tmp_path / "s")]
+    code, _, err = lassi(*words, "--table", "Tabel 1")
+    assert (code, "no table in this recipe called 'Tabel 1'" in err) == (1, True)
+    code, _, err = lassi(*words[:2], "--scale", "tiny")
+    assert (code, "tiny" in err) == (1, True)
+    assert not (tmp_path / "s").exists()
+
+
 @pytest.mark.slow
 def test_the_command_prints_all_trials_and_names_the_next_step(lassi, tmp_path: Path) -> None:
     words = ["sweep", str(NANO), "--try", "lambda2=[0.1, 1.0]", "--set", "certify.methods=['exact-joint']"]

@@ -24,6 +24,16 @@ def sweep(
             show_default="lambda2=[0.05, 0.25, 1.0, 3.0] and sigma_rs=[1.0, 2.5, 5.0]",
         ),
     ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option("--table", help="Only the experiments of this table of the recipe.", show_default="all"),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            "--scale", help="Take a recipe of the paper at this scale of lassi reproduce.", show_default="as it is"
+        ),
+    ] = None,
     model: Annotated[str, typer.Option("--model", help="The training method whose settings are chosen.")] = "lassi",
     most_lost: Annotated[
         float,
@@ -55,13 +65,16 @@ def sweep(
     from lassi.pipeline.sampled import sampled
     from lassi.pipeline.sweep import Sweep, Trials, read_tried
     from lassi.recipe.recipe import load_recipe
+    from lassi.recipe.scales import at_scale
     from lassi.report import trials as shown
     from lassi.report.numbers import percent
     from lassi.results.trials import choose, front
 
     use_threads(threads)
     folder = out or Path("runs") / f"{Path(recipe).stem}-sweep"
-    settings = load_recipe(recipe, changes or ())
+    settings = load_recipe(recipe, changes or ()) if scale is None else at_scale(recipe, scale, changes or ())
+    if table is not None:
+        settings = settings.only_table(table)
     asked = Sweep(settings, model, read_tried(tried or ()), folder)
     shown.refuse_in_the_way(folder)
     evaluate = Trials(asked, Compute(threads, device, for_stream()), say)

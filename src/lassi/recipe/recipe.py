@@ -89,6 +89,14 @@ class Recipe(Table):
         """The same recipe with some keys changed, such as ``"certify.n=2000"``."""
         return _validated("the recipe", self.model_dump(mode="json", exclude_none=True), changes)
 
+    def only_table(self, name: str) -> "Recipe":
+        """The same recipe with the experiments of one table alone."""
+        own = tuple(experiment for experiment in self.experiment if experiment.table == name)
+        if not own:
+            names = dict.fromkeys(experiment.table for experiment in self.experiment)
+            raise unknown("table in this recipe called", shown(name), names)
+        return self.model_copy(update={"experiment": own})
+
     def certification(self, cell: Cell, changes: Sequence[str] = ()) -> Certification:
         """How people are certified for a cell.
 
