@@ -10,6 +10,7 @@ README.md              the table of the demo, between its two marks
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from lassi.recipe.part import Part
 from lassi.recipe.recipe import load_recipe
 from lassi.report.glossary import whole_glossary
 from lassi.report.paper.layout import markdown_of
+from lassi.results.paper.compare import ComparedTable
 from lassi.results.paper.reproduced import read_table
 from lassi.results.paper.shown import Pictures
 from lassi.results.paper.tables import TABLES
@@ -91,13 +93,24 @@ def operations(name: str) -> Operations:
 
 def _paper() -> str:
     """Every table of the paper that was made again, in the paper's order."""
-    found = [read_table(path) for path in sorted((RESULTS / "paper").glob("*.json"))]
     lines = [(DOCS / "templates/paper.md").read_text()]
-    for compared in sorted(found, key=lambda own: TABLES.index(own.table)):
+    reasons = paper_reasons()
+    for name, compared in paper_tables().items():
         source = compared.sources[0]
         options = f"--data ROOT --scale {source.scale} --seeds {len(source.seeds)}"
-        lines.append(markdown_of(compared, f"lassi reproduce {compared.table.name} {options}"))
+        lines.append(markdown_of(compared, f"lassi reproduce {compared.table.name} {options}", reasons.get(name)))
     return "\n".join(lines)
+
+
+def paper_tables() -> dict[str, ComparedTable]:
+    """Every table of the paper that was made again, by the name of its file, in the paper's order."""
+    found = {path.stem: read_table(path) for path in sorted((RESULTS / "paper").glob("*.json"))}
+    return dict(sorted(found.items(), key=lambda own: TABLES.index(own[1].table)))
+
+
+def paper_reasons() -> dict[str, dict[str, str]]:
+    """Why claims of the paper do not hold in our tables: by the table's file, then by the words of the claim."""
+    return tomllib.loads((RESULTS / "paper/reasons.toml").read_text())
 
 
 def _glossary() -> str:

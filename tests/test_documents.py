@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from lassi.results.paper.claims import checked
+
 REPOSITORY = Path(__file__).parent.parent
 DOCS = REPOSITORY / "docs"
 RESULTS = DOCS / "results"
@@ -28,6 +30,17 @@ BUILD = builder()
 @pytest.mark.parametrize("path", list(BUILD.pages()), ids=lambda path: path.name)
 def test_what_is_built_is_up_to_date(path: Path) -> None:
     assert path.read_text() == BUILD.pages()[path], "run: make results"
+
+
+def test_every_claim_of_the_paper_that_does_not_hold_has_a_reason_and_no_other() -> None:
+    tables, reasons = BUILD.paper_tables(), BUILD.paper_reasons()
+    failing = {
+        (name, claim.words)
+        for name, found in tables.items()
+        for claim in checked(found)
+        if claim.ours is not None and not claim.ours.holds
+    }
+    assert {(name, words) for name, own in reasons.items() for words in own} == failing
 
 
 def slugs(page: Path) -> set[str]:

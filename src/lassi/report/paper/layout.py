@@ -1,6 +1,6 @@
 """A table of the paper with our figures, in words: for a terminal and for Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lassi.results.paper.claim import Verdict
 from lassi.results.paper.claims import checked
@@ -65,12 +65,14 @@ def verdict_in_words(verdict: Verdict | None) -> str:
     return f"{'holds' if verdict.holds else 'does not hold'} ({verdict.seen})"
 
 
-def markdown_of(found: ComparedTable, command: str) -> str:
+def markdown_of(found: ComparedTable, command: str, reasons: Mapping[str, str] | None = None) -> str:
     """A table, its claims and the command that makes it again, as Markdown.
 
     Args:
         command: which made it.
+        reasons: why a claim does not hold in our figures, by the words of the claim.
     """
+    reasons = reasons or {}
     columns, rows = lines_of(found)
     sizes = ", ".join(dict.fromkeys(f"{own.pictures.size}×{own.pictures.size}" for own in found.sources))
     lines = [
@@ -86,7 +88,9 @@ def markdown_of(found: ComparedTable, command: str) -> str:
     claims = checked(found)
     if claims:
         lines += ["", "| claim | paper's figures | ours |", "|---|---|---|"]
-        lines += [_row([claim.words, verdict_in_words(claim.theirs), verdict_in_words(claim.ours)]) for claim in claims]
+        for claim in claims:
+            because = f", because {reasons[claim.words]}" if claim.words in reasons else ""
+            lines.append(_row([claim.words, verdict_in_words(claim.theirs), verdict_in_words(claim.ours) + because]))
     return "\n".join(lines) + "\n"
 
 
