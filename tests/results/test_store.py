@@ -38,5 +38,9 @@ def test_results_of_another_format_are_refused_in_one_sentence(tiny_run: Run, tm
     forge(path, lambda content: content.update(format=1))
     with pytest.raises(UserError, match=r"has format 1, but this version of lassi reads format 3"):
         from_json(path.read_bytes(), called="results.json")
+    forge(path, lambda content: content.update(format=list(range(1000))))
+    with pytest.raises(UserError, match=r"has format \[0, 1, 2.{,80}…") as refused:
+        from_json(path.read_bytes(), called="results.json")
+    assert len(str(refused.value)) < 300, "a forged value is quoted in part"
     with pytest.raises(UserError, match="is not a run"):
         read_results(tmp_path)

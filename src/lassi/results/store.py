@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from lassi.base.errors import UserError
 from lassi.base.files import read_ours, write_whole
 from lassi.base.identity import digest
+from lassi.base.outside import shown
 from lassi.base.sealed import MOST_BYTES, document_of, seal, typed, unseal
 from lassi.certify.certificate import KIND as CERTIFICATE
 from lassi.certify.certificate import Certificate, Outcome
@@ -66,7 +67,7 @@ def from_json(content: bytes, *, called: str) -> Results:
     document = unseal(KIND, content, called=f"'{called}'", remedy=remedy)
     if document.get("format") != FORMAT:
         raise UserError(
-            f"'{called}' has format {document.get('format')}, but this version of lassi reads format {FORMAT}.",
+            f"'{called}' has format {shown(document.get('format'))}, but this version of lassi reads format {FORMAT}.",
             hint="Run the recipe again in a new folder.",
         )
     return typed(Results, document, called=f"'{called}'", remedy="Run the recipe again in a new folder.")
