@@ -28,6 +28,11 @@ class Side:
             raise KeyError(row, column)
         return found
 
+    def only(self, rows: Iterable[str]) -> "Side":
+        """The same with some of its rows."""
+        kept = set(rows)
+        return Side((row, column, spread) for (row, column), spread in self._at.items() if row in kept)
+
     def columns(self, row: str) -> list[str]:
         """The columns of a row that have a figure."""
         return [column for there, column in self._at if there == row]
@@ -56,7 +61,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """A claim, with what the paper's figures and ours say; None where we have not measured all of them."""
+    """A claim, with what the paper's figures and ours say; None where rows that it needs were not measured."""
 
     words: str
     theirs: Verdict
