@@ -17,8 +17,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from lassi.pipeline.reproduce import PEOPLE
-from lassi.recipe.operations import RATE, Operations, operations_of
-from lassi.recipe.part import Part
+from lassi.recipe.operations import COMPARED, RATE, Operations, operations_of
 from lassi.recipe.recipe import load_recipe
 from lassi.report.glossary import whole_glossary
 from lassi.report.paper.layout import markdown_of
@@ -54,7 +53,13 @@ def _page(template: Path) -> str:
     )
     environment.filters |= {"percent": "{:.1%}".format, "spread": Spread.percent, "points": "{:+.1f}".format}
     return environment.from_string(template.read_text()).render(
-        measured=measured, results=results, models=models, kept=kept, operations=operations, rate=RATE
+        measured=measured,
+        results=results,
+        models=models,
+        kept=kept,
+        operations=operations,
+        rate=RATE,
+        compared=COMPARED,
     )
 
 
@@ -87,8 +92,7 @@ def kept(cells: list[CellResult], method: str, outcome: str) -> int:
 def operations(name: str) -> Operations:
     """What all models of a shipped recipe take."""
     recipe = load_recipe(name)
-    tables = tuple({experiment.table for experiment in recipe.experiment})
-    return operations_of(recipe, Part(name, tables), PEOPLE[recipe.data.name])
+    return operations_of(recipe, recipe.cells(), PEOPLE[recipe.data.name])
 
 
 def _paper() -> str:

@@ -77,6 +77,8 @@ def test_other_settings_do_not_replace_what_took_hours(lassi, copied: Path) -> N
         assert content(copied) == before
     code, _, err = lassi("run", "shapes-quick", "--out", str(copied))
     assert (code, "holds a run of a different recipe" in err) == (1, True)
+    code, _, err = lassi(*run_command(copied), "--set", "run.seeds=[7]")
+    assert (code, "this would replace flow, representation" in err) == (1, True)
     assert content(copied) == before
     assert lassi(*run_command(copied), "--set", "certify.n=1100", "--replace")[0] == 0
     assert content(copied / "flow") == {name[5:]: raw for name, raw in before.items() if name.startswith("flow/")}

@@ -11,7 +11,18 @@ from PIL import Image
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.data.factors import NUM_SCENES
-from lassi.pipeline.reproduce import ALL, Wanted, draw, listed_in, named, needs_of, refuse_missing, reproduce
+from lassi.pipeline.reproduce import (
+    ALL,
+    Wanted,
+    draw,
+    listed_in,
+    named,
+    needs_of,
+    refuse_unfit,
+    reproduce,
+    scales_of,
+)
+from lassi.recipe.scales import part_at_scale
 from lassi.report.paper.chart import chart_of
 from lassi.report.paper.layout import lines_of, markdown_of, sentences_of
 from lassi.report.paper.write import write_files, write_page
@@ -116,9 +127,73 @@ def test_part_of_the_data_is_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "celeba").mkdir()
     (tmp_path / "celeba/list_attr_celeba.txt").write_text("")
     with pytest.raises(UserError, match=r"files of CelebA are not in .*: img_align_celeba, list_eval_partition\.txt"):
-        refuse_missing([table_named("results")], Wanted("cpu", tmp_path / "out", tmp_path))
+        refuse_unfit([table_named("results")], Wanted("cpu", tmp_path / "out", tmp_path))
     with pytest.raises(UserError, match="'results-128' cannot be made at the scale 'cpu'"):
-        refuse_missing([table_named("results-128")], Wanted("cpu", tmp_path / "out", tmp_path))
+        refuse_unfit([table_named("results-128")], Wanted("cpu", tmp_path / "out", tmp_path))
+
+
+def test_every_dataset_is_read_before_any_work(faces: Path, tmp_path: Path) -> None:
+    (tmp_path / "celeba").symlink_to(faces / "celeba")
+    shutil.copytree(faces / "fairface", tmp_path / "fairface")
+    ages = tmp_path / "fairface/fairface_label_train.csv"
+    text = ages.read_text()
+    ages.write_text(text.replace(",Black,", ",Blakc,", 1))
+    with pytest.raises(UserError, match="'Blakc'"):
+        refuse_unfit([table_named("sensitive-attributes")], Wanted("smoke", tmp_path / "out", tmp_path))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_recipe_has_only_so_many_seeds() -> None:
+    with pytest.raises(UserError, match="5 seeds were asked for, but celeba-64-paper has 3 at the scale 'cpu'"):
+        Wanted("cpu", Path("out"), seeds=5).refuse_more_seeds(table_named("results").parts[0])
+
+
+@pytest.mark.slow
+def test_more_seeds_go_into_the_same_folder(wanted: Wanted, tmp_path: Path) -> None:
+    one = Wanted("smoke", tmp_path, wanted.data, seeds=1)
+    make("perpendicular", one)
+    models = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("weights.safetensors")}
+    found = make("perpendicular", Wanted("smoke", tmp_path, wanted.data, seeds=2))
+    assert all(path.stat().st_mtime_ns == when for path, when in models.items())
+    assert found.sources[0].seeds == [42, 0]
+    assert make("perpendicular", one).sources[0].seeds == [42]
+
+
+def test_a_command_can_be_pasted() -> None:
+    command = Wanted("cpu", Path("my runs"), Path("/my data"), seeds=1).command("results")
+    assert command == "lassi reproduce results --data '/my data' --scale cpu --seeds 1 --out 'my runs'"
+
+
+def test_a_scale_is_offered_only_if_it_has_what_a_table_shows() -> None:
+    small = {table.name for table in TABLES if table.parts and "cpu-64" in scales_of(table)}
+    assert small == {"results", "results-sd"}, "cpu-64 has no baselines, end points, grids or transfer"
+    assert {table.name for table in TABLES if table.parts} - {
+        table.name for table in TABLES if "cpu" in scales_of(table)
+    } == {"results-128"}
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "models"),
+    [
+        ("results", "paper", 150),
+        ("fairface", "paper", 75),  # not those with λ1 = 0.001
+        ("transfer-sd", "paper", 25),  # not the other six tasks
+        ("shapes", "cpu", 10),  # neither data augmentation nor the single direction
+        ("naive-grid", "smoke", 320),
+    ],
+)
+def test_a_table_makes_the_models_that_it_shows(name: str, scale: str, models: int) -> None:
+    table = table_named(name)
+    recipes = [(part, part_at_scale(part, scale)) for part in table.parts]
+    assert sum(len(table.cells(part, recipe)) for part, recipe in recipes if recipe is not None) == models
+
+
+def test_only_the_table_of_end_points_asks_for_them() -> None:
+    for name, asked in (("results", False), ("results-sd", False), ("end-points", True)):
+        table = table_named(name)
+        recipe = part_at_scale(table.parts[0], "paper")
+        assert recipe is not None
+        assert {cell.experiment.end_points for cell in table.cells(table.parts[0], recipe)} == {asked}
 
 
 def test_what_cannot_be_made_is_refused_before_any_work(lassi, tmp_path: Path) -> None:
@@ -128,6 +203,8 @@ def test_what_cannot_be_made_is_refused_before_any_work(lassi, tmp_path: Path) -
         (["reproduce", "results", "--scale", "huge"], "There is no scale 'huge'."),
         (["reproduce", "hyper-parameters"], "reports no measurement"),
         (["reproduce", "results", "--data", "nowhere", "--scale", "smoke"], "nowhere"),
+        (["reproduce", "baselines", "--scale", "cpu-64"], "'baselines' cannot be made at the scale 'cpu-64'"),
+        (["reproduce", "shapes", "--scale", "cpu", "--device", "cuda"], "cuda"),
     ):
         code, _, err = lassi(*words)
         assert (code, sentence in err) == (1, True), err
@@ -142,4 +219,5 @@ def test_the_list_is_also_json(lassi) -> None:
     assert (listed["results"]["label"], listed["results"]["published"]) == ("tbl:results", 60)
     assert listed["results-sd"]["published"] == 120
     assert listed["results"]["needs"]["data"] == ["CelebA 64×64"]
+    assert listed["end-points"]["needs"]["core_hours"] > 2 * listed["results"]["needs"]["core_hours"] > 80
     assert listed["results"]["is_at_hand"] is False

@@ -74,7 +74,7 @@ def reproduce(
     use_threads(threads)
     wanted = made.Wanted(scale, folder, data, seeds)
     listed = made.named(name, scale)
-    made.refuse_missing(listed, wanted)
+    made.refuse_unfit(listed, wanted, device)
     for own in listed:
         refuse_in_the_way(own.name, folder)
     compute, found = Compute(threads, device, for_stream(), replace), list[tuple[ComparedTable, str]]()
@@ -119,13 +119,15 @@ def _list(folder: Path, as_json: bool) -> None:
             own.name,
             f"{own.published:,}" if own.published else "–",
             f"{own.needs.models:,}" if own.needs else "–",
-            f"{own.needs.hours:.0f}" if own.needs else "–",
+            f"{own.needs.hours:,.0f}" if own.needs else "–",
+            f"{own.needs.core_hours:,.0f}" if own.needs else "–",
             ", ".join(own.needs.scales) if own.needs else "–",
             "yes" if own.is_at_hand else "",
             f"{', '.join(own.needs.data)}: {own.title}" if own.needs else own.title,
         ]
         for own in listed
     ]
-    columns = ["table or figure", "numbers", "models", "GPU hours", "scales", "at hand", "about"]
-    print_table(columns, rows, right=["numbers", "models", "GPU hours"])
+    columns = ["table or figure", "numbers", "models", "GPU hours", "core hours", "scales", "at hand", "about"]
+    print_table(columns, rows, right=["numbers", "models", "GPU hours", "core hours"])
+    echo("Hours are for the scale 'paper': on a GPU for flows and representations, on a core for certificates.")
     return None

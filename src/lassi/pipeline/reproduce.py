@@ -1,30 +1,40 @@
 """A table of the paper, made again: what it needs, its models, and both figures side by side."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from lassi.base.compute import Compute
+from lassi.base.devices import usable
 from lassi.base.errors import UserError, unknown
 from lassi.data.registry import KNOWN, default_root, missing_files
 from lassi.data.sheet import refuse_overwriting, save_sheet
+from lassi.pipeline.feasible import refuse_impossible
 from lassi.pipeline.stages import Pipeline, Say, run_stages
-from lassi.recipe.operations import operations_of
+from lassi.recipe.cells import Cell
+from lassi.recipe.operations import Persons, operations_of
 from lassi.recipe.part import Part
 from lassi.recipe.recipe import Recipe, load_recipe
-from lassi.recipe.scales import at_scale, scale_named, scales_of
+from lassi.recipe.scales import SCALES, at_scale, part_at_scale, scale_named
 from lassi.report.sheets import draw_sheet, panels_sheet, shown_people
+from lassi.results.measure import Asked
 from lassi.results.paper.compare import ComparedTable, Source, compare
 from lassi.results.paper.drawings import DRAWINGS, Drawing
 from lassi.results.paper.reproduced import path_of, write_table
 from lassi.results.paper.shown import TITLES, Pictures
 from lassi.results.paper.tables import TABLES, PaperTable
+from lassi.run.run import Run
 
 ALL = "all"  # in place of a table's name
 ROWS, COLUMNS = 8, 9  # people in a figure, and values of t
-PEOPLE = {"celeba": 162_770, "fairface": 69_395, "shapes3d": 384_000}  # in the training splits of the whole datasets
+PEOPLE = {  # in the training and test splits of the whole datasets
+    "celeba": Persons(162_770, 19_962),
+    "fairface": Persons(69_395, 10_954),
+    "shapes3d": Persons(384_000, 96_000),
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,8 @@ class Needs:
         recipes: the shipped recipes.
         flow: the generative models to train.
         models: how many to train and certify, over all seeds.
-        hours: on one GPU, roughly, for everything but certificates; tables of one recipe share its flow.
+        hours: on one GPU, roughly, for flows and representations; tables of one recipe share its flow.
+        core_hours: on one core, roughly, for certificates, which are made on the host.
         scales: the sizes at which it can be made.
     """
 
@@ -45,6 +56,7 @@ class Needs:
     flow: list[str]
     models: int
     hours: float
+    core_hours: float
     scales: list[str]
 
 
@@ -67,24 +79,34 @@ class Wanted:
     def command(self, name: str) -> str:
         """The command that makes a table or figure."""
         options = {"--data": self.data, "--scale": self.scale, "--seeds": self.seeds, "--out": self.folder}
-        given = [f"{name} {value}" for name, value in options.items() if value is not None]
-        return f"lassi reproduce {name} {' '.join(given)}"
+        given = [word for option, value in options.items() if value is not None for word in (option, str(value))]
+        return shlex.join(["lassi", "reproduce", name, *given])
 
     def recipe(self, part: Part) -> Recipe:
         """The recipe of a part of a table."""
         recipe = at_scale(part.recipe, self.scale)
         own = [f"run.seeds={recipe.run.seeds[: self.seeds]}"]
         if self.data is not None and KNOWN[recipe.data.name].needs:
-            below = self.data / recipe.data.name
-            own.append(f"data.root={json.dumps(str(below if below.is_dir() else self.data))}")
+            data = self.data.expanduser()
+            below = data / recipe.data.name
+            own.append(f"data.root={json.dumps(str(below if below.is_dir() else data))}")
         return recipe.with_changes(own)
+
+    def refuse_more_seeds(self, part: Part) -> None:
+        """Refuse more seeds than a recipe has."""
+        there = len(at_scale(part.recipe, self.scale).run.seeds)
+        if self.seeds is not None and self.seeds > there:
+            raise UserError(
+                f"{self.seeds} seeds were asked for, but {part.recipe} has {there} at the scale '{self.scale}'.",
+                hint=f"Choose at most {there}.",
+            )
 
 
 def named(name: str, scale: str) -> list[PaperTable | Drawing]:
     """The table or figure with this name; or all that show something and can be made at a scale."""
     listed = {own.name: own for own in (*TABLES, *DRAWINGS)}
     if name == ALL:
-        return [own for own in listed.values() if parts_of(own) and scale in scales_of(parts_of(own))]
+        return [own for own in listed.values() if parts_of(own) and scale in scales_of(own)]
     if name not in listed:
         raise unknown("table or figure of the paper", name, [*listed, ALL])
     if not parts_of(listed[name]):
@@ -97,6 +119,16 @@ def parts_of(wanted: PaperTable | Drawing) -> tuple[Part, ...]:
     if isinstance(wanted, PaperTable):
         return wanted.parts
     return () if wanted.part is None else (wanted.part,)
+
+
+def scales_of(wanted: PaperTable | Drawing) -> list[str]:
+    """The scales at which a table or figure can be made."""
+
+    def is_possible(scale: str, part: Part) -> bool:
+        recipe = part_at_scale(part, scale)
+        return recipe is not None and (isinstance(wanted, Drawing) or wanted.has_figures(part, recipe))
+
+    return [scale for scale in SCALES if all(is_possible(scale, part) for part in parts_of(wanted))]
 
 
 @dataclass(frozen=True)
@@ -135,13 +167,19 @@ def needs_of(table: PaperTable | Drawing) -> Needs | None:
     if not parts_of(table):
         return None
     recipes = [(part, _papers(part.recipe)) for part in parts_of(table)]
+    models = [table.cells(part, recipe) if isinstance(table, PaperTable) else [] for part, recipe in recipes]
+    operations = [
+        operations_of(recipe, cells, PEOPLE[recipe.data.name])
+        for (_, recipe), cells in zip(recipes, models, strict=True)
+    ]
     return Needs(
         [f"{TITLES[recipe.data.name]} {recipe.data.size}×{recipe.data.size}" for _, recipe in recipes],
         [part.recipe for part in parts_of(table)],
         [_flow(recipe) for _, recipe in recipes],
-        sum(len(part.cells(recipe)) for part, recipe in recipes),
-        round(sum(operations_of(recipe, part, PEOPLE[recipe.data.name]).hours for part, recipe in recipes), 1),
-        scales_of(parts_of(table)),
+        sum(len(cells) for cells in models),
+        round(sum(found.hours for found in operations), 1),
+        round(sum(found.core_hours for found in operations), 1),
+        scales_of(table),
     )
 
 
@@ -155,24 +193,33 @@ def _papers(name: str) -> Recipe:
     return load_recipe(name)
 
 
-def refuse_missing(tables: Sequence[PaperTable | Drawing], wanted: Wanted) -> None:
-    """Refuse, before any work, a scale that a table does not have, and datasets whose files are missing."""
+def refuse_unfit(tables: Sequence[PaperTable | Drawing], wanted: Wanted, device: str = "cpu") -> None:
+    """Refuse, before any work, what a table does not have, and datasets that are missing or cannot be read."""
     scale_named(wanted.scale)
+    usable(device)
     for table in tables:
-        possible = scales_of(parts_of(table))
+        possible = scales_of(table)
         if wanted.scale not in possible:
             raise UserError(
                 f"'{table.name}' cannot be made at the scale '{wanted.scale}'.", hint=f"Choose {' or '.join(possible)}."
             )
-    for recipe in [wanted.recipe(part) for table in tables for part in parts_of(table)]:
-        data = recipe.data.name
-        root = Path(recipe.data.root).expanduser() if recipe.data.root else default_root(data)
-        missing = missing_files(data, root)
-        if missing:
-            raise UserError(
-                f"The files of {TITLES.get(data, data)} are not in '{root}': {', '.join(missing)} is missing.",
-                hint="Name the folder that holds them, or the folder above it, with --data.",
-            )
+    parts = {part.recipe: part for table in tables for part in parts_of(table)}
+    for part in parts.values():
+        wanted.refuse_more_seeds(part)
+        _refuse_missing(wanted.recipe(part))
+    for part in parts.values():
+        refuse_impossible(Run(wanted.recipe(part), wanted.folder / part.recipe))
+
+
+def _refuse_missing(recipe: Recipe) -> None:
+    data = recipe.data.name
+    root = Path(recipe.data.root).expanduser() if recipe.data.root else default_root(data)
+    missing = missing_files(data, root)
+    if missing:
+        raise UserError(
+            f"The files of {TITLES.get(data, data)} are not in '{root}': {', '.join(missing)} is missing.",
+            hint="Name the folder that holds them, or the folder above it, with --data.",
+        )
 
 
 def reproduce(
@@ -182,9 +229,11 @@ def reproduce(
     measured = []
     for part in table.parts:
         recipe, folder = wanted.recipe(part), wanted.folder / part.recipe
-        done = run_stages(recipe, folder, until="certificates", compute=compute, say=say, part=part)
+        cells, experiments = table.cells(part, recipe), part.experiments(recipe)
+        asked = Asked(cells, experiments, experiments if part.baselines else [], table.shows_grids)
+        done = run_stages(recipe, folder, until="certificates", compute=compute, say=say, asked=asked)
         assert done.results is not None, "certificates were made"
-        measured.append((_source(done, part, wanted.scale), done.results))
+        measured.append((_source(done, cells, wanted.scale), done.results))
     found = compare(table, measured)
     write_table(found, wanted.folder)
     return found
@@ -195,26 +244,26 @@ def draw(drawing: Drawing, wanted: Wanted, *, compute: Compute | None = None, sa
     assert drawing.part is not None, "refused before"
     folder, path = wanted.folder / drawing.part.recipe, drawn_to(drawing, wanted.folder)
     refuse_overwriting(path)
-    run = run_stages(
-        wanted.recipe(drawing.part), folder, until="directions", compute=compute, say=say, part=drawing.part
-    ).run
+    recipe = wanted.recipe(drawing.part)
+    asked = Asked([], drawing.part.experiments(recipe), [])
+    run = run_stages(recipe, folder, until="directions", compute=compute, say=say, asked=asked).run
     if len(drawing.sets) == 1:
         sheet = draw_sheet(run, drawing.sets[0], None, radius=None, count=ROWS, columns=COLUMNS, seed=run.seed)
     else:
-        experiment = drawing.part.experiments(run.recipe)[0]
+        experiment = asked.experiments[0]
         sets = [run.load_all_directions(experiment, own) for own in drawing.sets]
         person = int(shown_people(run, 1, seed=run.seed)[0])
         sheet = panels_sheet(run, sets, person, radius=experiment.radius, columns=COLUMNS)
     return save_sheet(sheet, path)
 
 
-def _source(done: Pipeline, part: Part, scale: str) -> Source:
+def _source(done: Pipeline, cells: Sequence[Cell], scale: str) -> Source:
     recipe, run = done.run.recipe, done.run
-    group = next((run.judged(cell.question) for cell in part.cells(recipe)), "test")
+    group = next((run.judged(cell.question) for cell in cells), "test")
     units, bits = run.units(group), run.load_flow().figures.get("bits_per_dim")
     return Source(
         Pictures(recipe.data.name, recipe.data.size),
-        part.recipe,
+        run.folder.name,
         scale,
         recipe.run.seeds,
         len(units),

@@ -10,7 +10,6 @@ from lassi.base.errors import unknown
 from lassi.base.files import os_errors_reported, refuse_others
 from lassi.base.lock import only_writer
 from lassi.pipeline.feasible import refuse_impossible
-from lassi.recipe.part import Part
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import PAGES, is_reported, report_of
 from lassi.results.measure import Asked, has_certificates, measure_run
@@ -41,16 +40,12 @@ class Pipeline:
 
     Args:
         say: receives a sentence about each stage as it begins.
-        part: only this part of the recipe is made, and only measured; None for all of it.
+        asked: only this is made, and only this is measured; None for the whole recipe.
     """
 
-    def __init__(self, run: Run, compute: Compute, say: Say, part: Part | None = None) -> None:
-        self.run, self._say, self._is_whole = run, say, part is None
-        if part is None:
-            self._asked = Asked(run.cells, run.recipe.experiment, run.recipe.experiment)
-        else:
-            experiments = part.experiments(run.recipe)
-            self._asked = Asked(part.cells(run.recipe), experiments, experiments if part.baselines else [])
+    def __init__(self, run: Run, compute: Compute, say: Say, asked: Asked | None = None) -> None:
+        self.run, self._say, self._is_whole = run, say, asked is None
+        self._asked = asked or Asked(run.cells, run.recipe.experiment, run.recipe.experiment)
         self._compute = replace(compute, choices=ThreadChoices(run.folder / places.THREADS))
         self.results: Results | None = None
         self.written: list[Path] = []  # or found to exist
@@ -161,21 +156,21 @@ def run_stages(
     until: str = LAST,
     compute: Compute | None = None,
     say: Say = lambda _: None,
-    part: Part | None = None,
+    asked: Asked | None = None,
     knows: Run | None = None,
 ) -> Pipeline:
     """The same; returns the pipeline, which knows what it wrote.
 
     Args:
         knows: another run, whose certified centres are used again where they are the same.
-        part: only this part of the recipe is made, and only measured; None for all of it.
+        asked: only this is made, and only this is measured; None for the whole recipe.
     """
     if until not in STAGES:
         raise unknown("stage", until, STAGES)
     folder = default_folder(recipe) if out is None else Path(out)
     compute = compute or Compute()
-    asked = load_recipe(recipe) if isinstance(recipe, str) else recipe
-    run = Run(asked, folder, progress=compute.progress, device=compute.device)
+    read = load_recipe(recipe) if isinstance(recipe, str) else recipe
+    run = Run(read, folder, progress=compute.progress, device=compute.device)
     if knows is not None:
         run.producers = knows.producers
     if not compute.replace:
@@ -186,7 +181,7 @@ def run_stages(
     with os_errors_reported(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):
-        pipeline = Pipeline(run, compute, say, part)
+        pipeline = Pipeline(run, compute, say, asked)
         pipeline(until)
     return pipeline
 

@@ -144,6 +144,10 @@ class Cell:
         table = self.experiment
         return ModelSpec(self.method.name, self.method.weights, self.sigma_rs, table.epochs, table.batch, self.sigma_cs)
 
+    def without_end_points(self) -> "Cell":
+        """The same model; its answers at the ends of S(x) are not asked for."""
+        return replace(self, experiment=self.experiment.model_copy(update={"end_points": False}))
+
     @property
     def representation(self) -> RepresentationCell:
         objective = self.method.objective()

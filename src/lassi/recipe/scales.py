@@ -113,16 +113,12 @@ def at_scale(recipe: str, scale: str, changes: Sequence[str] = ()) -> Recipe:
     return load_recipe(found.recipe, [*found.changes, *changes])
 
 
-def scales_of(parts: Sequence[Part]) -> list[str]:
-    """The scales at which parts of the paper's recipes can be run: those with a recipe that has their tables."""
-    return [name for name in SCALES if all(_has(name, part) for part in parts)]
-
-
-def _has(scale: str, part: Part) -> bool:
+def part_at_scale(part: Part, scale: str) -> Recipe | None:
+    """The recipe of a part at a scale; None if it does not have the part's tables there."""
     if part.recipe not in SCALES[scale].recipes:
-        return False
-    there = {experiment.table for experiment in _at_scale(part.recipe, scale).experiment}
-    return set(part.tables) <= there
+        return None
+    found = _at_scale(part.recipe, scale)
+    return found if set(part.tables) <= {experiment.table for experiment in found.experiment} else None
 
 
 @cache

@@ -1,13 +1,13 @@
 """Measuring what a run made: every model, its certificates, its directions, the baselines."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lassi.base.errors import UserError
 from lassi.base.progress import SILENT, Progress
@@ -15,16 +15,14 @@ from lassi.base.streams import Stream
 from lassi.base.threads import one_thread_each
 from lassi.certify.intervals import Interval, share_by_unit
 from lassi.consumer.classifier import Classifier, Represented, evaluate
-from lassi.consumer.fairness import fair_on_points
-from lassi.consumer.scores import Scores, score
+from lassi.consumer.scores import Scores
 from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION
 from lassi.recipe.cells import Cell
 from lassi.recipe.tables import ExperimentTable
 from lassi.representation.network import Representation
+from lassi.results.baselines import Baseline
 from lassi.results.counting import counted, end_point_counts, scene_counts
 from lassi.results.records import (
-    BaselineResult,
-    BaselineScores,
     CellResult,
     DirectionsResult,
     MethodResult,
@@ -42,7 +40,6 @@ from lassi.similarity.registry import kind_named
 from lassi.similarity.sets import SimilaritySet
 
 DRAWS = 50  # similar people, for the mean distance
-GRIDS_UP_TO = 3  # directions; beyond that, only end points are tried
 
 
 @dataclass(frozen=True)
@@ -53,11 +50,13 @@ class Asked:
         cells: models.
         experiments: those whose directions are judged.
         baselines: experiments whose baselines are evaluated.
+        grids: whether these are also tried on grids of similar people, which takes by far the longest.
     """
 
     cells: Sequence[Cell]
     experiments: Sequence[ExperimentTable]
     baselines: Sequence[ExperimentTable]
+    grids: bool = True
 
 
 def measure_run(run: Run, asked: Asked | None = None, *, certified: bool, progress: Progress = SILENT) -> Results:
@@ -78,10 +77,16 @@ def measure_run(run: Run, asked: Asked | None = None, *, certified: bool, progre
             result
             for experiment in asked.baselines
             for kind, task in product(experiment.baselines, experiment.baseline_tasks)
-            for result in measure_baselines(run, experiment, kind, task, progress=progress)
+            for result in Baseline(run, kind, task).measure(_sets(run, experiment, asked), progress=progress)
         ]
         directions = measure_directions(run, asked.experiments)
         return Results(directions, measure_truths(run, asked.experiments, progress=progress), cells, baselines)
+
+
+def _sets(run: Run, experiment: ExperimentTable, asked: Asked) -> dict[str, SimilaritySet]:
+    """The similarity sets on whose grids baselines are tried, by name."""
+    sets = experiment.sensitive if asked.grids else []
+    return {" + ".join(names): run.load_similarity(experiment, tuple(names)) for names in sets}
 
 
 def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
@@ -239,59 +244,3 @@ def measure_truths(
         for (_, radius), experiment in asked.items()
         for directions in run.load_all_directions(experiment, (ORIENTATION,))
     ]
-
-
-def measure_baselines(
-    run: Run, experiment: ExperimentTable, kind: str, task: str, *, progress: Progress = SILENT
-) -> list[BaselineResult]:
-    """A baseline's scores for each seed on D(z) or z, and its fairness on the grids of the sensitive sets."""
-    seeds = run.recipe.run.seeds
-    models = [run.load_baseline(kind, task, seed) for seed in seeds]
-    classify = _classify(models, run.glow.decode if kind == "resnet" else None, run.device)
-    valid, test = (_baseline_scores(run, experiment, task, classify, split, progress) for split in ("valid", "test"))
-    return [
-        BaselineResult(kind, task, seed, of_valid, of_test)
-        for seed, of_valid, of_test in zip(seeds, valid, test, strict=True)
-    ]
-
-
-def _baseline_scores(
-    run: Run,
-    experiment: ExperimentTable,
-    task: str,
-    classify: Callable[[Tensor], Tensor],
-    split: str,
-    progress: Progress,
-) -> list[BaselineScores]:
-    """The scores of each seed's model on a split."""
-    z = run.z(split)
-    predicted = torch.cat([classify(part) for part in torch.split(z, 250)])  # (people, seeds)
-    fair: dict[str, Tensor] = {}
-    for sensitive in experiment.sensitive:
-        similar = run.load_similarity(experiment, tuple(sensitive))
-        points = similar.grid() if similar.num_directions <= GRIDS_UP_TO else similar.end_points()
-        fair[" + ".join(sensitive)] = fair_on_points(classify, z, similar, points, progress=progress).double().mean(0)
-    return [
-        BaselineScores(
-            score(predicted[:, n].numpy(), run.labels(task, split), run.num_classes(task)),
-            {name: share[n].item() for name, share in fair.items()},
-        )
-        for n in range(predicted.shape[1])
-    ]
-
-
-def _classify(
-    models: Sequence[nn.Module], decode: Callable[[Tensor], Tensor] | None, device: torch.device
-) -> Callable[[Tensor], Tensor]:
-    """Maps latents ``(B, q)`` to the class from each model, ``(B, M)``; decoded once for all models.
-
-    Args:
-        device: of the models; latents and classes are on the host.
-    """
-
-    @torch.no_grad()
-    def classify(z: Tensor) -> Tensor:
-        x = decode(z.to(device)) if decode else z.to(device)
-        return torch.stack([model(x).argmax(1) for model in models], 1).cpu()
-
-    return classify

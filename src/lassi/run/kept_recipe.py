@@ -1,6 +1,7 @@
 """The recipe in a run's folder, to which everything else in the folder belongs."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from lassi.base.draft import WouldReplace
@@ -51,7 +52,7 @@ def refuse_other_recipe(recipe: Recipe, folder: Path) -> None:
         return
     there, asked = load_recipe_of(folder).model_dump(mode="json"), recipe.model_dump(mode="json")
     changed = {key: words for key, words in differing(there, asked).items() if key not in PATHS}
-    if not changed:
+    if not changed or (_only_seeds(changed) and _loses_nothing(there["run"]["seeds"], asked["run"]["seeds"], folder)):
         return
     words, tables = list(changed.values()), {key.partition(".")[0] for key in changed}
     lost = {name for table in tables for name in LOST_BY.get(table, COSTLY) if (folder / name).exists()}
@@ -61,3 +62,16 @@ def refuse_other_recipe(recipe: Recipe, folder: Path) -> None:
         + (f"; this would replace {', '.join(sorted(lost, key=COSTLY.index))}." if lost else "."),
         hint="Choose another folder with --out, or add --replace to change this run.",
     )
+
+
+def _only_seeds(changed: Iterable[str]) -> bool:
+    return all(key.startswith("run.seeds.") for key in changed)
+
+
+def _loses_nothing(there: list[int], asked: list[int], folder: Path) -> bool:
+    """Whether everything in a folder stays when the seeds change: each has models of its own, the first the flow too.
+
+    The results of a whole run are about all its seeds, so they are replaced unless seeds are only added.
+    """
+    has_results = any((folder / name).exists() for name in LAST)
+    return there[0] == asked[0] and (not has_results or set(there) <= set(asked))

@@ -20,8 +20,6 @@ from lassi.certify.smoothed.settings import TAIL, CentreSmoothing
 from lassi.certify.smoothed.statistics import level
 from lassi.certify.smoothed.walk import PolylineWalk, Walk, could_be_least, lost_by_products
 
-AT_ONCE = 64  # candidates whose distances are in memory together
-
 ONE_PLUS_BETA = 3
 """Radii from the centre of z to the centre of any similar z′.
 
@@ -142,7 +140,7 @@ def _chosen_ball(walk: Walk, noise: Noise, settings: CentreSmoothing) -> tuple[T
     if not candidates.isfinite().all():
         return None
     half = settings.samples0 // 2 + 1  # a strict majority
-    medians = torch.cat([_radii(walk, noise, some, half)[0] for some in torch.split(candidates, AT_ONCE)])
+    medians = torch.cat([_radii(walk, noise, some, half)[0] for some in torch.split(candidates, walk.at_once)])
     if not (candidates.norm(dim=1) + medians).square().isfinite().all():
         return None
     return _least(walk, noise, half, candidates, medians)

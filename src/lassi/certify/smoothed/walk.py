@@ -53,6 +53,10 @@ class Walk(Protocol):
     def longest(self) -> float:
         """The length of the longest displacement used for interpolation; 0 where nothing is interpolated."""
 
+    @property
+    def at_once(self) -> int:
+        """Centres whose distances should be asked for together: each call looks at all coefficients again."""
+
     def moves(self, t: Tensor) -> Tensor:
         """R(z + A t) − R(z) at coefficients ``(N, n)``, ``(N, k)``."""
 
@@ -76,6 +80,7 @@ class PolylineWalk:
 
     line: Polyline
     dropped: float = 0.0
+    at_once: int = 64  # coefficients are cheap to look up, and few distances stay in the cache
 
     @property
     def base(self) -> Tensor:
@@ -122,6 +127,7 @@ class ShellsWalk:
     shells: Shells
     dropped: float = 0.0
     longest: float = 0.0
+    at_once: int = 1024  # coefficients go through the network
 
     @property
     def base(self) -> Tensor:

@@ -3,9 +3,13 @@
 from dataclasses import dataclass
 
 from lassi.base.errors import unknown
+from lassi.consumer.baselines import KINDS as BASELINES
+from lassi.recipe.cells import Cell
 from lassi.recipe.part import Part
+from lassi.recipe.recipe import Recipe
 from lassi.recipe.scales import CELEBA, CELEBA_128, FAIRFACE, SHAPES
 from lassi.results.paper.figures import Figure, figures_of
+from lassi.results.paper.shown import THEIR_DATA, agrees
 
 
 @dataclass(frozen=True)
@@ -16,7 +20,7 @@ class PaperTable:
         name: what the user calls it.
         label: its label in the paper's source.
         title: what it shows.
-        parts: of the paper's recipes, from which its figures come; none if it reports no measurement.
+        parts: of the paper's recipes, among whose models its figures are; none if it reports no measurement.
     """
 
     name: str
@@ -28,6 +32,35 @@ class PaperTable:
     def figures(self) -> list[Figure]:
         """Its numbers, in reading order."""
         return figures_of(self.name)
+
+    def cells(self, part: Part, recipe: Recipe) -> list[Cell]:
+        """The models of a part that its figures are about; checked at the ends of S(x) only if it shows that.
+
+        Args:
+            recipe: the part's, at any scale.
+        """
+        data = THEIR_DATA.get(recipe.data.name, recipe.data.name)
+        about = {figure.about for figure in self.figures if figure.about.dataset == data}
+        found = [cell for cell in part.cells(recipe) if any(agrees(own, cell.question, cell.model) for own in about)]
+        return found if self.shows("end_points") else [cell.without_end_points() for cell in found]
+
+    def has_figures(self, part: Part, recipe: Recipe) -> bool:
+        """Whether a part has any of its figures; a recipe at another scale may lack the models, or what is shown."""
+        if part.baselines:
+            return any(experiment.baselines for experiment in part.experiments(recipe))
+        found = self.cells(part, recipe)
+        if self.shows("end_points"):
+            return any(cell.experiment.end_points for cell in found)
+        return bool(found) or not part.models
+
+    def shows(self, metric: str) -> bool:
+        """Whether it has a figure of this kind."""
+        return any(figure.metric == metric for figure in self.figures)
+
+    @property
+    def shows_grids(self) -> bool:
+        """Whether it tells how fair baselines are on grids of similar people."""
+        return any(figure.about.method in BASELINES and figure.about.sensitive for figure in self.figures)
 
     @property
     def published(self) -> int:
