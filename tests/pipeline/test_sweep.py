@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -128,12 +129,19 @@ def test_a_file_that_is_no_study_of_ours_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_tried_is_refused_before_any_work(tmp_path: Path) -> None:
-    assert read_tried([]) == USUAL
+    assert read_tried([], "lassi") == USUAL
+    assert read_tried([], "naive") == {"sigma_rs": USUAL["sigma_rs"]}
     for text in ("lambda2", "lambda2=1.0", "=[1.0]", "lambda2=[]"):
         with pytest.raises(UserError, match="is not of the form"):
-            read_tried([text])
+            read_tried([text], "lassi")
     with pytest.raises(UserError, match="is tried twice"):
-        read_tried(["lambda2=[1.0]", "lambda2=[2.0]"])
+        read_tried(["lambda2=[1.0]", "lambda2=[2.0]"], "lassi")
+    with pytest.raises(UserError, match=r"'data\.every' changes which people are judged"):
+        Sweep(nano(), "lassi", {"data.every": [1, 2]}, tmp_path)
+    with pytest.raises(UserError, match=r"methods\.naive\.lambda2.* is unknown") as refused:
+        Sweep(nano(), "naive", {"lambda2": [1.0]}, tmp_path)
+    assert refused.value.hint is not None
+    assert "meaning" not in refused.value.hint, "what a class owns is no key"
     with pytest.raises(UserError, match="no model in this recipe called 'dataaug'"):
         Sweep(nano(), "dataaug", TRIED, tmp_path)
     with pytest.raises(UserError, match="lambda2"):
@@ -142,6 +150,25 @@ def test_what_cannot_be_tried_is_refused_before_any_work(tmp_path: Path) -> None
         Sweep(nano(), "lassi", {"representation.epcohs": [1]}, tmp_path)
     with pytest.raises(UserError, match="These are 20,000 combinations"):
         Sweep(nano(), "lassi", {"lambda2": [1.0] * 200, "sigma_rs": [1.0] * 100}, tmp_path)
+
+
+def test_a_trial_makes_only_what_it_compares(tmp_path: Path) -> None:
+    recipe = load_recipe("celeba-64-paper", ['experiment.0.certify=["exact-joint", "smoothed-modular"]'])
+    trial = Sweep(recipe.only_table("Table 1"), "lassi", {"sigma_rs": [2.5]}, tmp_path).trial_recipe({"sigma_rs": 2.5})
+    assert [experiment.certify for experiment in trial.experiment] == [["exact-joint"], *2 * [["smoothed-modular"]]]
+    assert not any(experiment.end_points or experiment.baselines for experiment in trial.experiment)
+
+
+@pytest.mark.slow
+def test_experiments_may_be_certified_in_different_ways(tmp_path: Path) -> None:
+    recipe = nano()
+    own = [
+        recipe.experiment[0].model_copy(update={"table": name, "certify": [name]})
+        for name in ("exact-joint", "smoothed-modular")
+    ]
+    sweep = Sweep(recipe.model_copy(update={"experiment": tuple(own)}), "lassi", {"sigma_rs": [0.5]}, tmp_path)
+    trial = Trials(sweep, Compute(threads=1), lambda _: None)({"sigma_rs": 0.5})
+    assert 0 <= trial.certified <= 1
 
 
 def test_one_table_of_a_recipe_is_tried_alone(tmp_path: Path) -> None:
@@ -172,6 +199,12 @@ def test_the_command_prints_all_trials_and_names_the_next_step(lassi, tmp_path: 
     code, out, err = lassi(*words, "--out", str(tmp_path / "s"), "--threads", "1")
     assert code == 0, err
     assert "Next, to judge test people once: lassi run" in out
+    trained = next((tmp_path / "s").glob("trials-*")) / "flow/weights.safetensors"
+    there = tmp_path / "s/chosen/flow/weights.safetensors"
+    assert there.samefile(trained), "the flow is not trained again"
+    command = shlex.split(out.splitlines()[-1].partition("once: lassi ")[2])
+    code, _, err = lassi(*command, "--threads", "1", "--until", "flow")
+    assert (code, there.samefile(trained)) == (0, True), err
     assert out.count("chosen") >= 1
     code, out, _ = lassi(*words, "--out", str(tmp_path / "s"), "--threads", "1", "--trials", "2", "--json")
     found = json.loads(out)

@@ -29,6 +29,20 @@ def document(tiny_run: Run) -> Document:
     return document_of(tiny_run, read_results(tiny_run.folder))
 
 
+def test_baselines_stand_on_the_page_once_per_task(document: Document) -> None:
+    found = [(own.baseline, own.target) for own in document.baselines]
+    assert found
+    assert len(set(found)) == len(found)
+    text = render(document)
+    for own in document.baselines:
+        cells = (own.target, own.valid.percent(), own.test.percent(), f"{own.majority:.1%}")
+        assert (
+            f'<th scope="row">{own.baseline}</th><td>{cells[0]}</td>'
+            + "".join(f'<td class="n">{cell}</td>' for cell in cells[1:])
+            in text
+        )
+
+
 def test_a_document_is_typed_and_plain(document: Document) -> None:
     content = TypeAdapter(Document).dump_json(document)
     assert TypeAdapter(Document).validate_json(content) == document

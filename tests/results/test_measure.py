@@ -10,7 +10,7 @@ from lassi.certify.certificate import Outcome
 from lassi.data.preprocess import quantise
 from lassi.results.records import CellResult, Results
 from lassi.results.store import read_results
-from lassi.results.summary import summarise
+from lassi.results.summary import Spread, summarise, summarise_baselines
 from lassi.results.truth import mean_pictures
 from lassi.run.auditor import Auditor
 from lassi.run.population import SCENES
@@ -58,6 +58,15 @@ def test_results_hold_every_cell_and_the_means_over_seeds(tiny_run: Run, results
         for split in (baseline.valid, baseline.test):
             assert split.scores.majority >= 1 / tiny_run.num_classes(baseline.target)
             assert set(split.fair_on_points) == {"wall_hue=0.1", "wall_hue=0.1 + floor_hue=0.2"}
+    baselines = summarise_baselines([*results.baselines, *results.baselines])
+    assert [(own.baseline, own.target) for own in baselines] == [
+        (kind, task) for kind in ("resnet", "mlp") for task in ("shape=cube", "scale", "shape")
+    ]
+    first = [own for own in results.baselines if (own.baseline, own.target) == ("resnet", "shape=cube")]
+    assert baselines[0].valid == Spread.of(own.valid.scores.accuracy for own in first)
+    assert baselines[0].test == Spread.of(own.test.scores.accuracy for own in first)
+    grid = "wall_hue=0.1 + floor_hue=0.2"
+    assert baselines[0].fair_on_points[grid] == Spread.of(own.test.fair_on_points[grid] for own in first)
 
 
 def test_ground_truth_counts_scenes_whose_orientations_differ(tiny_run: Run, results: Results) -> None:

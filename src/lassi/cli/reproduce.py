@@ -62,9 +62,11 @@ def reproduce(
     from lassi.base.threads import use_threads
     from lassi.pipeline import reproduce as made
     from lassi.report.paper.write import refuse_in_the_way, write_files, write_page
+    from lassi.results.paper.claims import checked
     from lassi.results.paper.compare import ComparedTable
     from lassi.results.paper.drawings import Drawing
     from lassi.results.paper.reproduced import as_json as as_document
+    from lassi.results.paper.reproduced import path_of
 
     folder = out or Path("runs") / f"paper-{scale}"
     if list_:
@@ -74,27 +76,38 @@ def reproduce(
     use_threads(threads)
     wanted = made.Wanted(scale, folder, data, seeds)
     listed = made.named(name, scale)
+    if name == made.ALL:
+        listed, left_out = made.with_data(listed, wanted)
+        for sentence in left_out:
+            say(sentence)
     made.refuse_unfit(listed, wanted, device)
     for own in listed:
         refuse_in_the_way(own.name, folder)
     compute, found = Compute(threads, device, for_stream(), replace), list[tuple[ComparedTable, str]]()
+    drawn = list[Path]()
     for own in listed:
         if isinstance(own, Drawing):
             path = made.draw(own, wanted, compute=compute, say=say)
+            drawn.append(path)
             written = [path]
         else:
             compared = made.reproduce(own, wanted, compute=compute, say=say)
             found.append((compared, wanted.command(own.name)))
-            written = write_files(compared, folder, command=wanted.command(own.name))
+            files = write_files(compared, folder, command=wanted.command(own.name))
+            written = [path_of(own.name, folder), *files]
             if not as_json:
                 _print(compared)
         if not as_json:
             echo("".join(f"wrote {path}\n" for path in written))
+    page = write_page(found, folder) if name == made.ALL else None
     if as_json:
-        documents = [as_document(compared) for compared, _ in found]
-        return print_json({"tables": documents} if name == made.ALL else documents[0] if documents else {})
-    if name == made.ALL:
-        echo(f"Open {write_page(found, folder)} in a browser to see all tables.")
+        documents = [as_document(compared) | {"claims": checked(compared)} for compared, _ in found]
+        figures = [str(path) for path in drawn]
+        if page is not None:
+            return print_json({"tables": documents, "figures": figures, "page": str(page)})
+        return print_json(documents[0] if documents else {"figures": figures})
+    if page is not None:
+        echo(f"Open {page} in a browser to see all tables.")
     return None
 
 

@@ -1,5 +1,6 @@
 """``lassi sweep``: choose settings on validation people."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -75,7 +76,7 @@ def sweep(
     settings = load_recipe(recipe, changes or ()) if scale is None else at_scale(recipe, scale, changes or ())
     if table is not None:
         settings = settings.only_table(table)
-    asked = Sweep(settings, model, read_tried(tried or ()), folder)
+    asked = Sweep(settings, model, read_tried(tried or (), model), folder)
     shown.refuse_in_the_way(folder)
     evaluate = Trials(asked, Compute(threads, device, for_stream()), say)
     if trials is None:
@@ -83,6 +84,7 @@ def sweep(
     else:
         found = sampled(asked, trials, evaluate, seed=settings.run.seeds[0])
     best, chosen = front(found), choose(found, most_lost / 100)
+    evaluate.share_with(judged := folder / "chosen")
     written = [
         shown.write_trials(found, chosen, folder),
         shown.write_chart(found, folder),
@@ -94,11 +96,11 @@ def sweep(
         )
     rows = [
         [*map(str, trial.values.values()), percent(trial.accuracy), percent(trial.certified),
-         "chosen" if trial == chosen else "front" if trial in best else ""]
+         "chosen" if trial is chosen else "front" if trial in best else ""]
         for trial in sorted(found, key=lambda trial: -trial.certified)
     ]  # fmt: skip
     print_table([*asked.tried, "accuracy", "certified", ""], rows, right=[*asked.tried, "accuracy", "certified"])
     for path in written:
         echo(f"wrote {path}")
-    echo(f"Next, to judge test people once: lassi run {written[-1]}")
+    echo(f"Next, to judge test people once: {shlex.join(['lassi', 'run', str(written[-1]), '--out', str(judged)])}")
     return None

@@ -211,6 +211,24 @@ def refuse_unfit(tables: Sequence[PaperTable | Drawing], wanted: Wanted, device:
         refuse_impossible(Run(wanted.recipe(part), wanted.folder / part.recipe))
 
 
+def with_data(tables: Sequence[PaperTable | Drawing], wanted: Wanted) -> tuple[list[PaperTable | Drawing], list[str]]:
+    """Those whose datasets are there, and a sentence for each dataset that is not; all of them if there is none."""
+    absent: dict[str, UserError] = {}
+    for part in {part.recipe: part for table in tables for part in parts_of(table)}.values():
+        try:
+            _refuse_missing(wanted.recipe(part))
+        except UserError as missing:
+            absent[part.recipe] = missing
+    left = {own.name: [part.recipe for part in parts_of(own) if part.recipe in absent] for own in tables}
+    there = [own for own in tables if not left[own.name]]
+    if not there:
+        return list(tables), []
+    return there, [
+        f"Left out: {', '.join(own for own, lacks in left.items() if recipe in lacks)}. {missing.sentence}"
+        for recipe, missing in absent.items()
+    ]
+
+
 def _refuse_missing(recipe: Recipe) -> None:
     data = recipe.data.name
     root = Path(recipe.data.root).expanduser() if recipe.data.root else default_root(data)
@@ -233,7 +251,7 @@ def reproduce(
         asked = Asked(cells, experiments, experiments if part.baselines else [], table.shows_grids)
         done = run_stages(recipe, folder, until="certificates", compute=compute, say=say, asked=asked)
         assert done.results is not None, "certificates were made"
-        measured.append((_source(done, cells, wanted.scale), done.results))
+        measured.append((_source(done, cells, part, wanted.scale), done.results))
     found = compare(table, measured)
     write_table(found, wanted.folder)
     return found
@@ -257,16 +275,18 @@ def draw(drawing: Drawing, wanted: Wanted, *, compute: Compute | None = None, sa
     return save_sheet(sheet, path)
 
 
-def _source(done: Pipeline, cells: Sequence[Cell], scale: str) -> Source:
+def _source(done: Pipeline, cells: Sequence[Cell], part: Part, scale: str) -> Source:
     recipe, run = done.run.recipe, done.run
-    group = next((run.judged(cell.question) for cell in cells), "test")
+    judged = "test" if part.baselines else "train"  # directions are about all training people
+    group = next((run.judged(cell.question) for cell in cells), judged)
     units, bits = run.units(group), run.load_flow().figures.get("bits_per_dim")
     return Source(
         Pictures(recipe.data.name, recipe.data.size),
-        run.folder.name,
+        part.recipe,
         scale,
-        recipe.run.seeds,
+        recipe.run.seeds[:1] if group == "train" else recipe.run.seeds,
         len(units),
         len(set(units.tolist())),
         None if bits is None else float(bits),
+        recipe.certify.centre if cells else None,
     )

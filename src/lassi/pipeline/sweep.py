@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from lassi.base.outside import shown
 from lassi.pipeline.stages import Say, run_stages
 from lassi.recipe.recipe import Recipe
 from lassi.recipe.text import value_of
+from lassi.representation.methods import TRAINING_METHODS
 from lassi.results.records import Results
 from lassi.results.trials import Trial
 from lassi.run import folder as places
@@ -50,6 +51,12 @@ class Sweep:
         models = {method.name for experiment in self.recipe.experiment for method in experiment.compared}
         if self.model not in models:
             raise unknown("model in this recipe called", self.model, sorted(models))
+        for key in self.tried:
+            if key.split(".")[0] == "data" and key != "data.size":
+                raise UserError(
+                    f"'{key}' changes which people are judged, so trials could not be compared.",
+                    hint="Change it for all trials with --set.",
+                )
         if self.size > MOST_TRIALS:
             raise UserError(f"These are {self.size:,} combinations.", hint=f"Try at most {MOST_TRIALS:,}.")
         for values in self.combinations():
@@ -70,10 +77,13 @@ class Sweep:
     def trial_recipe(self, values: Mapping[str, Any]) -> Recipe:
         """The recipe that tries values on validation people: the experiments with the model, and nothing but it."""
         whole = self.chosen_recipe(values)
-        tuned = [whole.experiment[number].model_dump(mode="json", exclude_none=True) for number in self._places]
-        for experiment in tuned:
-            experiment |= {"split": "valid", "baselines": []}
+        tuned = []
+        for number in self._places:
+            experiment = whole.experiment[number].model_dump(mode="json", exclude_none=True)
+            first = (whole.experiment[number].certify or whole.certify.methods)[0]  # the one that is compared
+            experiment |= {"split": "valid", "baselines": [], "end_points": False, "certify": [first]}
             experiment["methods"] = {self.model: experiment["methods"][self.model]}
+            tuned.append(experiment)
         content = whole.model_dump(mode="json", exclude_none=True)
         content["data"]["scenes"] = 0
         return Recipe.model_validate_json(json.dumps(content | {"experiment": tuned}))
@@ -100,8 +110,8 @@ class Sweep:
         return [f"experiment.{number}.{inside}" for number in self._places]
 
 
-def read_tried(texts: Sequence[str]) -> dict[str, list[Any]]:
-    """The values to try, from texts such as ``"lambda2=[0.1, 1.0]"``; without any, the usual ones."""
+def read_tried(texts: Sequence[str], model: str) -> dict[str, list[Any]]:
+    """The values to try, from texts such as ``"lambda2=[0.1, 1.0]"``; without any, the usual ones for a model."""
     tried: dict[str, list[Any]] = {}
     for text in texts:
         key, equals, listed = text.partition("=")
@@ -113,7 +123,10 @@ def read_tried(texts: Sequence[str]) -> dict[str, list[Any]]:
         if key in tried:
             raise UserError(f"The key '{shown(key)}' is tried twice.", hint="Give all its values in one list.")
         tried[key] = values
-    return tried or dict(USUAL)
+    if tried or model not in TRAINING_METHODS:
+        return tried or dict(USUAL)
+    own = {setting.name for setting in fields(TRAINING_METHODS[model])}
+    return {name: values for name, values in USUAL.items() if name in own}
 
 
 class Trials:
@@ -133,6 +146,11 @@ class Trials:
         assert done.results is not None, "certificates were made"
         self._last = done.run
         return _trial(values, done.results)
+
+    def share_with(self, folder: Path) -> None:
+        """Give the folder in which the chosen recipe is run the flow and everything else that does not change."""
+        if self._folders and not folder.exists():
+            _link(self._folders[-1][1], folder)
 
     def _folder(self, recipe: Recipe) -> Path:
         """The folder of all trials that differ only in what models of one folder may differ in."""
@@ -162,8 +180,7 @@ def _link(there: Path, folder: Path) -> None:
 
 
 def _trial(values: Mapping[str, Any], results: Results) -> Trial:
-    method = next(iter(results.cells[0].certificates))
-    found = [cell.certificates[method] for cell in results.cells]
+    found = [method for cell in results.cells for method in cell.certificates.values()]  # one for each cell
     return Trial(
         dict(values),
         _mean([own.accuracy for own in found]),

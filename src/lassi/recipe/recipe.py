@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Self, get_args, get_type_hints
+from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from pydantic import ValidationError, model_validator
 
@@ -189,7 +189,11 @@ def _keys(tables: Sequence[str]) -> list[str]:
     for name in tables:
         if not name.isdigit():
             table = _table_in(get_type_hints(table)[name])
-    return [name for name in get_type_hints(table) if not name.startswith("_") and name != "model_config"]
+    return [
+        name
+        for name, hint in get_type_hints(table).items()
+        if not name.startswith("_") and name != "model_config" and get_origin(hint) is not ClassVar
+    ]
 
 
 def _table_in(hint: Any) -> Any:

@@ -29,7 +29,7 @@ from lassi.report.records import (
 )
 from lassi.results.paper.shown import Pictures, paper_figures
 from lassi.results.records import MethodResult, Results, TruthResult
-from lassi.results.summary import ModelSummary, model_names, summarise
+from lassi.results.summary import ModelSummary, model_names, summarise, summarise_baselines
 from lassi.run import folder as places
 from lassi.run.roles import cautions
 from lassi.run.run import Run
@@ -53,7 +53,7 @@ def document_of(run: Run, results: Results, *, progress: Progress = SILENT) -> D
         len(np.unique(units)),
         claim_of(views[0], results.truth),
         views,
-        results.baselines,
+        summarise_baselines(results.baselines),
         flow_view(run),
         gallery_of(evidences, progress=progress),
         made_by(run),

@@ -6,8 +6,8 @@ from lassi.certify.intervals import Interval
 from lassi.flow.check import FlowCheck
 from lassi.recipe.cells import Question
 from lassi.results.paper.shown import PaperFigures
-from lassi.results.records import BaselineResult, MethodResult, SceneCounts, TruthResult
-from lassi.results.summary import ModelSummary
+from lassi.results.records import MethodResult, SceneCounts, TruthResult
+from lassi.results.summary import BaselineSummary, ModelSummary
 
 CONFIDENCE = 0.95
 
@@ -251,7 +251,7 @@ class Document:
     units: int
     claim: Claim
     questions: list[QuestionView]
-    baselines: list[BaselineResult]
+    baselines: list[BaselineSummary]
     flow: FlowView
     gallery: list[GalleryPart]
     made: Made

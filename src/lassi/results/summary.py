@@ -9,7 +9,7 @@ from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import METHODS
 from lassi.recipe.cells import ModelSpec, Question, by_question
 from lassi.results.paper.shown import PaperFigures, Pictures, paper_figures
-from lassi.results.records import CellResult, MethodResult, Results
+from lassi.results.records import BaselineResult, CellResult, MethodResult, Results
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,48 @@ class ModelSummary:
     def first(self) -> CellResult:
         """The first seed's."""
         return self.cells[0]
+
+
+@dataclass(frozen=True)
+class BaselineSummary:
+    """A baseline over its seeds.
+
+    Args:
+        valid, test: the accuracy on these people.
+        majority: the accuracy on test people of always predicting the most common class.
+        fair_on_points: the share of test people treated alike on a grid of similar people, by sensitive set.
+    """
+
+    baseline: str
+    target: str
+    valid: Spread
+    test: Spread
+    majority: float
+    fair_on_points: dict[str, Spread]
+
+
+def summarise_baselines(results: Sequence[BaselineResult]) -> list[BaselineSummary]:
+    """Each baseline and task over its seeds; several experiments may have tried the same one on different grids."""
+    groups: dict[tuple[str, str], list[BaselineResult]] = {}
+    for result in results:
+        groups.setdefault((result.baseline, result.target), []).append(result)
+    return [_baseline_summary(found) for found in groups.values()]
+
+
+def _baseline_summary(results: list[BaselineResult]) -> BaselineSummary:
+    first, by_seed = results[0], list({result.seed: result for result in results}.values())
+    shares: dict[str, dict[int, float]] = {}
+    for result in results:
+        for name, share in result.test.fair_on_points.items():
+            shares.setdefault(name, {})[result.seed] = share
+    return BaselineSummary(
+        first.baseline,
+        first.target,
+        Spread.of(result.valid.scores.accuracy for result in by_seed),
+        Spread.of(result.test.scores.accuracy for result in by_seed),
+        first.test.scores.majority,
+        {name: Spread.of(own.values()) for name, own in shares.items()},
+    )
 
 
 def summarise(cells: Sequence[CellResult]) -> list[ModelSummary]:

@@ -44,8 +44,10 @@ def _source(source: Source) -> str:
     pictures, seeds = source.pictures, len(source.seeds)
     data = TITLES.get(pictures.dataset, RENDERED)
     bits = "" if source.bits_per_dim is None else f", a flow of {source.bits_per_dim:.2f} bits/dim"
+    counted = source.centre is not None and source.units < source.people
+    units = f" (certified shares count one picture for each of {source.units:,} units)" if counted else ""
     return (
-        f"{data} {pictures.size}×{pictures.size}, {source.people:,} people ({source.units:,} units), "
+        f"{data} {pictures.size}×{pictures.size}, {source.people:,} people{units}, "
         f"{seeds} {'seed' if seeds == 1 else 'seeds'}{bits}"
     )
 

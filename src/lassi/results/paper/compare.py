@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import METHODS
 from lassi.recipe.cells import ModelSpec, Question
+from lassi.representation.methods import Lassi
+from lassi.results.paper.differences import MEDIAN, settings_that_differ
 from lassi.results.paper.figures import Figure, columns_in, rows_in
 from lassi.results.paper.shown import THEIR_DATA, Pictures, agrees
 from lassi.results.paper.tables import PaperTable
@@ -34,6 +36,7 @@ class Source:
     Args:
         people, units: who were judged: pictures, and the units they form.
         bits_per_dim: of the flow, on validation pictures; None if it was not trained here.
+        centre: how R is smoothed: by the paper's ``ball`` or the ``median`` of each coordinate; None if it is not.
     """
 
     pictures: Pictures
@@ -43,6 +46,7 @@ class Source:
     people: int
     units: int
     bits_per_dim: float | None
+    centre: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class ComparedTable:
     Args:
         sources: one per dataset.
         figures: in reading order.
-        certified_but_unfair: scenes, over all models of ours, that are certified but truly treated differently; None
+        certified_but_unfair: scenes, over all seeds of LASSI, that are certified but truly treated differently; None
             where the truth is unknown.
         notes: what else was measured, in words.
     """
@@ -97,22 +101,37 @@ class ComparedTable:
 
 def compare(table: PaperTable, measured: Sequence[tuple[Source, Results]]) -> ComparedTable:
     """A table with the figures that results have."""
-    ours = {THEIR_DATA.get(data := source.pictures.dataset, data): Ours(results) for source, results in measured}
+    ours = {
+        THEIR_DATA.get(data := source.pictures.dataset, data): Ours(results, source.centre)
+        for source, results in measured
+    }
     figures = [
         ComparedFigure(figure, of.of(figure), of.plain(figure)) if of else ComparedFigure(figure, None)
         for figure in table.figures
         for of in [ours.get(figure.about.dataset)]
     ]
-    smoothed = [found for own in ours.values() for found in own.smoothed]
-    truths = [found.truth.certified_but_unfair for found in smoothed if found.truth]
+    smoothed = [found for own in ours.values() for found in own.smoothed()]
+    lassi = [found for own in ours.values() for found in own.smoothed(Lassi.name)]
+    truths = [found.truth.certified_but_unfair for found in lassi if found.truth]
     return ComparedTable(
         table,
         [source for source, _ in measured],
         figures,
         _end_point_check(smoothed),
         sum(truths) if truths else None,
-        _frequencies(measured) if any(figure.metric in OF_DIRECTIONS for figure in table.figures) else [],
+        _notes(table, measured, ours),
     )
+
+
+def _notes(table: PaperTable, measured: Sequence[tuple[Source, Results]], ours: Mapping[str, "Ours"]) -> list[str]:
+    """What a reader must know to compare the figures, and what else was measured."""
+    settings = [note for data, own in ours.items() for note in settings_that_differ(table, data, own.model)]
+    centres = [MEDIAN] if any(source.centre == "median" for source, _ in measured) else []
+    return [
+        *settings,
+        *centres,
+        *(_frequencies(measured) if any(figure.metric in OF_DIRECTIONS for figure in table.figures) else []),
+    ]
 
 
 def _frequencies(measured: Sequence[tuple[Source, Results]]) -> list[str]:
@@ -140,15 +159,17 @@ def _end_point_check(results: Sequence[MethodResult]) -> EndPointCheck | None:
 class Ours:
     """Looks up our own figure for a published one."""
 
-    def __init__(self, results: Results) -> None:
-        self._models = summarise(results.cells)
+    def __init__(self, results: Results, centre: str | None) -> None:
+        self._models, self._centre = summarise(results.cells), centre
         self._directions, self._baselines = results.directions, results.baselines
 
     def of(self, figure: Figure) -> Spread | None:
         """Our figure, in percent where the paper's is; None if nothing was measured for it."""
         if figure.metric in OF_DIRECTIONS:
             return self._of_directions(figure)
-        if figure.metric in OF_MODELS and (model := self._model(figure)) is not None:
+        if figure.metric == "centre_radius" and self._centre != "ball":
+            return None  # another quantity
+        if figure.metric in OF_MODELS and (model := self.model(figure)) is not None:
             return OF_MODELS[figure.metric](_of_method(model, is_smoothed=True))
         scores = [own for own in self._baselines if own.target == figure.about.task]
         read = OF_BASELINES.get(figure.about.method or "")
@@ -156,16 +177,18 @@ class Ours:
 
     def plain(self, figure: Figure) -> Spread | None:
         """The plain model's figure with exact certificates; None where the paper has no certified model."""
-        model = self._model(figure) if figure.metric in OF_PLAIN_MODELS else None
+        model = self.model(figure) if figure.metric in OF_PLAIN_MODELS else None
         exact = [] if model is None else _of_method(model, is_smoothed=False)
         return OF_MODELS[figure.metric](exact) if exact else None
 
-    @property
-    def smoothed(self) -> list[MethodResult]:
-        """The results of the paper's method for every model and seed."""
-        return [found for model in self._models for found in _of_method(model, is_smoothed=True)]
+    def smoothed(self, training: str | None = None) -> list[MethodResult]:
+        """The results of the paper's method for every model and seed, or for those of one training method."""
+        models = [own for own in self._models if training in (None, own.model.method)]
+        return [found for model in models for found in _of_method(model, is_smoothed=True)]
 
-    def _model(self, figure: Figure) -> ModelSummary | None:
+    def model(self, figure: Figure) -> ModelSummary | None:
+        """The model of ours that a figure is about."""
+
         def is_meant(question: Question, model: ModelSpec) -> bool:
             return agrees(figure.about, question, model)
 
