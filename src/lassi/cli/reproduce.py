@@ -83,6 +83,8 @@ def reproduce(
     made.refuse_unfit(listed, wanted, device)
     for own in listed:
         refuse_in_the_way(own.name, folder)
+    if scale == "paper" and device == "cpu":
+        say("At the scale 'paper' flows train for about a day on a GPU (--device cuda), far longer on a processor.")
     compute, found = Compute(threads, device, for_stream(), replace), list[tuple[ComparedTable, str]]()
     drawn = list[Path]()
     for own in listed:

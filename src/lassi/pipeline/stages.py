@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 
 from lassi.base.compute import Compute, ThreadChoices
+from lassi.base.devices import usable
 from lassi.base.errors import unknown
 from lassi.base.files import os_errors_reported, refuse_others
 from lassi.base.lock import only_writer
@@ -170,6 +171,7 @@ def run_stages(
     folder = default_folder(recipe) if out is None else Path(out)
     compute = compute or Compute()
     read = load_recipe(recipe) if isinstance(recipe, str) else recipe
+    usable(compute.device)
     run = Run(read, folder, progress=compute.progress, device=compute.device)
     if knows is not None:
         run.producers = knows.producers
