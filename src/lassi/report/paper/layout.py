@@ -36,16 +36,17 @@ def caption_of(found: ComparedTable) -> str:
     """What the lines of a row were measured on."""
     about = [own.theirs.about for own in found.figures]
     theirs = dict.fromkeys(f"{TITLES[their.dataset]} {their.size}×{their.size}" for their in about)
-    ours = "; ".join(map(_source, found.sources))
+    shares = found.table.shows("certified")
+    ours = "; ".join(_source(source, by_unit=shares) for source in found.sources)
     return f"{found.table.title}. Ours: {ours}. Paper: {', '.join(theirs)}. Shares in percent; – means not measured."
 
 
-def _source(source: Source) -> str:
+def _source(source: Source, *, by_unit: bool) -> str:
     pictures, seeds = source.pictures, len(source.seeds)
     data = TITLES.get(pictures.dataset, RENDERED)
     bits = "" if source.bits_per_dim is None else f", a flow of {source.bits_per_dim:.2f} bits/dim"
-    counted = source.centre is not None and source.units < source.people
-    units = f" (certified shares count one picture for each of {source.units:,} units)" if counted else ""
+    is_less = by_unit and source.units < source.people
+    units = f" (certified shares count one picture for each of {source.units:,} units)" if is_less else ""
     return (
         f"{data} {pictures.size}×{pictures.size}, {source.people:,} people{units}, "
         f"{seeds} {'seed' if seeds == 1 else 'seeds'}{bits}"
