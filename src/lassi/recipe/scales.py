@@ -50,6 +50,7 @@ _CELEBA = (
     *(f"experiment.{table}.methods.lassi.sigma_rs=1.0" for table in _SMILING),
     *(f"experiment.{earrings}.methods.lassi.lambda2=0.25" for earrings in (1, 2)),
     *(f"experiment.{earrings}.methods.lassi.sigma_rs=5.0" for earrings in (1, 2)),
+    "experiment.Transfer.methods.lassi.sigma_rs=0.25",  # from λ2 = 0.05, 0.3, 1 and σ_rs = 0.25, 0.5, 1, 2.5
 )
 # Chosen on validation faces: from λ2 = 0.1, 0.3, 1, 3 and σ_rs = 0.25, 0.5, 1, 2.5. [docs/results/paper/trials]
 _FAIRFACE = ("experiment.FairFace.methods.lassi.lambda2=3.0", "experiment.FairFace.methods.lassi.sigma_rs=0.25")
