@@ -15,7 +15,7 @@ from lassi.data.sheet import refuse_overwriting, save_sheet
 from lassi.pipeline.feasible import refuse_impossible
 from lassi.pipeline.stages import Pipeline, Say, run_stages
 from lassi.recipe.cells import Cell
-from lassi.recipe.operations import Persons, operations_of
+from lassi.recipe.operations import Sizes, operations_of
 from lassi.recipe.part import Part
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.recipe.scales import SCALES, at_scale, part_at_scale, scale_named
@@ -31,9 +31,9 @@ from lassi.run.run import Run
 ALL = "all"  # in place of a table's name
 ROWS, COLUMNS = 8, 9  # people in a figure, and values of t
 PEOPLE = {  # in the training and test splits of the whole datasets
-    "celeba": Persons(162_770, 19_962),
-    "fairface": Persons(69_395, 10_954),
-    "shapes3d": Persons(384_000, 96_000),
+    "celeba": Sizes(162_770, 19_962),
+    "fairface": Sizes(69_395, 10_954),
+    "shapes3d": Sizes(384_000, 96_000),
 }
 
 

@@ -45,8 +45,8 @@ class Operations:
 
 
 @dataclass(frozen=True)
-class Persons:
-    """How many people there are to compute for: in the training split, and in the split that is judged."""
+class Sizes:
+    """How many people a whole dataset has: in the training split, and in the split that is judged."""
 
     train: int
     judged: int
@@ -69,7 +69,7 @@ def representation_operations(latent_dim: int, widths: list[int]) -> float:
     return 2.0 * sum(a * b for a, b in zip([latent_dim, *widths], widths, strict=False))
 
 
-def operations_of(recipe: Recipe, cells: Sequence[Cell], people: Persons) -> Operations:
+def operations_of(recipe: Recipe, cells: Sequence[Cell], people: Sizes) -> Operations:
     """What the flow of a recipe and some of its models take."""
     glow, training = recipe.glow_settings(), recipe.flow.train
     encode = flow_operations(glow)

@@ -59,7 +59,7 @@ class PaperTable:
 
     @property
     def shows_grids(self) -> bool:
-        """Whether it tells how fair baselines are on grids of similar people."""
+        """Whether it shows how fair baselines are on grids of similar people."""
         return any(figure.about.method in BASELINES and figure.about.sensitive for figure in self.figures)
 
     @property
