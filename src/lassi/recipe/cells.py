@@ -5,7 +5,7 @@ a *cell* is one model for one question, trained with one seed. A cell is identif
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Protocol, TypeVar
 
@@ -180,12 +180,8 @@ def _title(method: str, sensitive: tuple[str, ...]) -> str:
     return f"{method} ({' + '.join(sensitive)})" if sensitive else method
 
 
-def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int], *, usual_sigma_cs: float) -> list[Cell]:
-    """All cells of the experiments, seeds innermost; duplicates are refused, and more than anybody could train.
-
-    Args:
-        usual_sigma_cs: the noise on coefficients of experiments that do not give their own.
-    """
+def refuse_more_than_fit(experiments: Sequence[ExperimentTable], seeds: Sequence[int]) -> None:
+    """Refuse more cells than anybody could train, before they are listed."""
     models = sum(
         len(experiment.sensitive)
         * len(experiment.predicts)
@@ -199,7 +195,11 @@ def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int], *, usua
             "fit into one run.",
             hint="Split it into several recipes, or leave out seeds.",
         )
-    cells = [
+
+
+def cells_of(experiments: Sequence[ExperimentTable], seeds: Sequence[int]) -> list[Cell]:
+    """All cells of the experiments, seeds innermost."""
+    return [
         Cell(experiment, tuple(sensitive), method, task, sigma, seed, sigma_cs)
         for experiment in experiments
         for sensitive in experiment.sensitive
@@ -209,8 +209,16 @@ def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int], *, usua
         for sigma in method.sigmas
         for seed in seeds
     ]
+
+
+def refuse_equal(experiments: Sequence[ExperimentTable], *, usual_sigma_cs: float) -> None:
+    """Refuse experiments that ask for the same model twice.
+
+    Args:
+        usual_sigma_cs: the noise on coefficients of experiments that do not give their own.
+    """
     seen: set[str] = set()
-    for cell in cells:
+    for cell in cells_of(experiments, [0]):
         key = cell.key if cell.sigma_cs is not None else replace(cell, sigma_cs=usual_sigma_cs).key
         if key in seen:
             raise UserError(
@@ -218,7 +226,6 @@ def cells_of(experiments: tuple[ExperimentTable, ...], seeds: list[int], *, usua
                 hint='Remove one of them, or give the experiments different names: table = "…".',
             )
         seen.add(key)
-    return cells
 
 
 class Answer(Protocol):

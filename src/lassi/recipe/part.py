@@ -29,4 +29,4 @@ class Part:
 
     def cells(self, recipe: Recipe) -> list[Cell]:
         """The models that are wanted."""
-        return [cell for cell in recipe.cells() if self.models and cell.question.table in self.tables]
+        return [cell for cell in recipe.cells() if self.models and cell.experiment.table in self.tables]

@@ -16,7 +16,7 @@ from lassi.base.sealed import unseal
 from lassi.certify.settings import Certification
 from lassi.data.annotation_files import read_text
 from lassi.flow.glow import GlowSettings
-from lassi.recipe.cells import Cell, by_question, cells_of
+from lassi.recipe.cells import Cell, by_question, cells_of, refuse_equal, refuse_more_than_fit
 from lassi.recipe.tables import (
     BaselinesTable,
     ClassifierTable,
@@ -68,7 +68,9 @@ class Recipe(Table):
             )
         for experiment in self.experiment:
             self.representation.training(Objective(), experiment.epochs, experiment.batch)
-        for question, cells in by_question(self.cells()).items():
+        refuse_more_than_fit(self.experiment, self.run.seeds)
+        refuse_equal(self.experiment, usual_sigma_cs=self.certify.sigma_cs)
+        for question, cells in by_question(cells_of(self.experiment, self.run.seeds[:1])).items():
             if len({self.certification(cell).methods for cell in cells}) > 1:
                 raise UserError(
                     f"The models of one question are certified by different methods: {question}.",
@@ -78,7 +80,7 @@ class Recipe(Table):
 
     def cells(self) -> list[Cell]:
         """The models that the recipe asks for."""
-        return cells_of(self.experiment, self.run.seeds, usual_sigma_cs=self.certify.sigma_cs)
+        return cells_of(self.experiment, self.run.seeds)
 
     @classmethod
     def load(cls, name: str, changes: Sequence[str] = ()) -> "Recipe":

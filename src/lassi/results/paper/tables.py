@@ -1,14 +1,15 @@
 """The tables and figures of the paper, by readable names."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from lassi.base.errors import unknown
 from lassi.consumer.baselines import KINDS as BASELINES
-from lassi.recipe.cells import Cell
+from lassi.recipe.cells import Cell, ModelSpec, Question
 from lassi.recipe.part import Part
 from lassi.recipe.recipe import Recipe
 from lassi.recipe.scales import CELEBA, CELEBA_128, FAIRFACE, SHAPES
-from lassi.results.paper.figures import Figure, figures_of
+from lassi.results.paper.figures import Figure, Setting, figures_of
 from lassi.results.paper.shown import THEIR_DATA, agrees
 
 
@@ -41,7 +42,9 @@ class PaperTable:
         """
         data = THEIR_DATA.get(recipe.data.name, recipe.data.name)
         about = {figure.about for figure in self.figures if figure.about.dataset == data}
-        found = [cell for cell in part.cells(recipe) if any(agrees(own, cell.question, cell.model) for own in about)]
+        first = [cell for cell in part.cells(recipe) if cell.seed == recipe.run.seeds[0]]
+        meant = [cell for cell in first if _is_one_of(about, cell.question, cell.model)]
+        found = [replace(cell, seed=seed) for cell in meant for seed in recipe.run.seeds]
         return found if self.shows("end_points") else [cell.without_end_points() for cell in found]
 
     def has_figures(self, part: Part, recipe: Recipe) -> bool:
@@ -159,6 +162,11 @@ TABLES = (
     PaperTable("shapes", "tbl:shapes", "3D Shapes, where the truth is known", (Part(SHAPES, ("",)),)),
     PaperTable("reconstructions", "tbl:list-reconstructions", "Which figure shows which similarity set"),
 )
+
+
+def _is_one_of(about: Collection[Setting], question: Question, model: ModelSpec) -> bool:
+    """Whether one of the paper's figures is about a model."""
+    return any(agrees(own, question, model) for own in about)
 
 
 def table_named(name: str) -> PaperTable:
