@@ -12,9 +12,9 @@ QUICK = {"samples": 2000, "samples0": 2000}
 class Function:
     """Any function of t as a walk, in plain numbers."""
 
-    def __init__(self, function, k: int = 1) -> None:
+    def __init__(self, function, k: int = 1, *, at_once: int = 64) -> None:
         self._function, self.base = function, torch.zeros(k, dtype=torch.float64)
-        self.off, self.longest = 0.0, 0.0
+        self.off, self.longest, self.at_once = 0.0, 0.0, at_once
 
     def moves(self, t: Tensor) -> Tensor:
         return self._function(t)

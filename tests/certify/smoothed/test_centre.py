@@ -77,6 +77,18 @@ def test_fewer_candidates_give_nearly_the_same_centre() -> None:
     assert radii[0] == pytest.approx(radii[1], rel=0.1)
 
 
+@pytest.mark.parametrize("at_once", [1, 7, 2000])
+def test_a_centre_does_not_depend_on_how_many_candidates_are_compared_at_once(at_once: int) -> None:
+    settings = CentreSmoothing(0.65, candidates=None, **QUICK)
+    draws = draw_noise(settings, 1, stream=Stream(1, "t"))
+    found, usual = (
+        smoothed_centre(Function(lambda t: torch.cat([t, t**2], 1), 2, **how), draws, settings, 1.0)
+        for how in ({"at_once": at_once}, {})
+    )
+    assert torch.equal(found.move, usual.move)
+    assert found.radius == usual.radius
+
+
 def test_the_bound_at_x_is_rounded_up() -> None:
     settings = CentreSmoothing(0.65, **QUICK)
     draws = draw_noise(settings, 1, stream=Stream(0, "t"))
