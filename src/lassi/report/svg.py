@@ -151,6 +151,16 @@ class Chart:
             Markup('<path class="{} s{}" d="{}"><title>{}</title></path>').format(kind, series, shape, label)
         )
 
+    def key(self, series: Sequence[tuple[int, str]]) -> None:
+        """What the shapes of the marks mean, one below the other in the lower right corner."""
+        for row, (number, label) in enumerate(reversed(series)):
+            x, y = self._wide - RIGHT - 10, self._tall - BOTTOM - 14 - 18 * row
+            shape = _SHAPES[number % len(_SHAPES)](x, y)
+            self._parts.append(Markup('<path class="key s{}" d="{}"/>').format(number, shape))
+            self._parts.append(
+                Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(_n(x - 10), _n(y + 4), label)
+            )
+
     def whisker(self, series: int, x: float, low: float, high: float) -> None:
         """A vertical interval."""
         at = _n(self.across(x))

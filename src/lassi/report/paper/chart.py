@@ -4,6 +4,7 @@ from lassi.report.svg import Chart, linear
 from lassi.results.paper.compare import ComparedFigure, ComparedTable
 
 METRICS = ("accuracy", "certified")  # with a mark of their own; all others share the third
+NAMES = {"end_points": "same at the ends", "centre_radius": "mean d_cs", "unfair": "truly unfair"}
 
 
 def chart_of(found: ComparedTable) -> Chart | None:
@@ -18,6 +19,12 @@ def chart_of(found: ComparedTable) -> Chart | None:
     for own, ours in both:
         label = f"{own.theirs.row}, {own.theirs.column}: {ours:.1f}, paper {own.theirs}"
         chart.mark(_series(own), own.theirs.mean, ours, label)
+    names: dict[int, list[str]] = {}
+    for own, _ in both:
+        name, there = NAMES.get(own.theirs.metric, own.theirs.metric), names.setdefault(_series(own), [])
+        if name not in there:
+            there.append(name)
+    chart.key([(series, ", ".join(names[series])) for series in sorted(names)])
     return chart
 
 
