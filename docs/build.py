@@ -97,7 +97,7 @@ def operations(name: str) -> Operations:
 
 def _paper() -> str:
     """Every table of the paper that was made again, in the paper's order."""
-    lines = [(DOCS / "templates/paper.md").read_text()]
+    lines = [_page(DOCS / "templates/paper.md")]
     reasons = paper_reasons()
     for name, compared in paper_tables().items():
         source = compared.sources[0]
