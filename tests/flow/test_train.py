@@ -1,8 +1,10 @@
 """Training a flow: it learns, survives a kill to the same bits, and is checked."""
 
+import math
 import multiprocessing
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from lassi.base.errors import UserError
 from lassi.base.modules import tensors_hash
 from lassi.base.streams import Stream
 from lassi.base.train import Diverged
+from lassi.data.preprocess import Pixels
 from lassi.data.shapes import Shapes
 from lassi.flow.check import check_flow, checked, pictures_to_check
 from lassi.flow.glow import Glow, GlowSettings
@@ -191,7 +194,23 @@ def test_a_flow_saves_and_loads_itself_and_says_what_it_is(tmp_path: Path) -> No
     glow.save(tmp_path / "flow")
     x = torch.rand(2, 3, 16, 16, generator=Stream(0, "x").torch()) - 0.5
     assert torch.allclose(Glow.load(tmp_path / "flow").encode(x), glow.encode(x), atol=1e-6)
-    assert repr(glow).startswith("Glow(16×16×3, 2 levels × 2 flows, 8 hidden channels, additive, ")
+    assert repr(glow).startswith("Glow(16×16×3, 2 levels × 2 flows, 8 hidden channels, additive, 5 bits, ")
+
+
+def test_a_flow_trained_with_noise_says_so_and_encodes_without(tmp_path: Path, trained: Artefact) -> None:
+    """Its figure includes the noise: log2 of the noise's own density is the least that a perfect model could reach."""
+    noise = 0.1
+    noisy = run(tmp_path / "flow", replace(TRAINING, bits=8, noise=noise))
+    assert noisy.fingerprint != trained.fingerprint
+    glow = load_glow(tmp_path / "flow")
+    assert glow.pixels == Pixels(8, noise)
+    assert "8 bits, noise 0.1" in repr(glow)
+    least = 8 + math.log2(noise * math.sqrt(2 * math.pi * math.e))
+    assert noisy.figures["bits_per_dim"] > least
+    images = pictures_to_check(Shapes(16), 4)
+    assert check_flow(glow, images).is_good
+    with torch.no_grad():
+        assert torch.equal(glow.encode(glow.pixels.quantise(images)), glow.encode(images.float() / 256 - 0.5))
 
 
 def test_what_is_no_flow_is_refused(tmp_path: Path, trained: Artefact) -> None:

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from lassi.certify.certificate import Outcome
-from lassi.data.preprocess import quantise
 from lassi.results.records import CellResult, Results
 from lassi.results.store import read_results
 from lassi.results.summary import Spread, summarise, summarise_baselines
@@ -139,9 +138,9 @@ def test_truth_is_judged_by_pairs_of_held_out_scenes(results: Results) -> None:
 def test_a_step_by_the_true_displacement_has_no_error_and_pixels_are_averaged_right(tiny_run: Run) -> None:
     dataset, people = tiny_run.dataset, tiny_run.people(SCENES)
     z = tiny_run.z(SCENES)
-    x = quantise(torch.from_numpy(dataset.images(people)))
+    x = tiny_run.seen(dataset.images(people))
     with torch.no_grad():
         assert step_errors(tiny_run.glow.decode, z[:14], z[1:15] - z[:14], x[:14], x[1:15]).max() < 1e-6
-    means = mean_pictures(dataset, people)
+    means = mean_pictures(tiny_run, people)
     by_hand = torch.stack([x[dataset.labels("orientation", people) == label].mean(0) for label in range(15)])
     torch.testing.assert_close(means, by_hand)

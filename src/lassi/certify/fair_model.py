@@ -27,7 +27,7 @@ from lassi.certify.settings import Certification
 from lassi.certify.smoothed.modular import SmoothedModular
 from lassi.consumer.classifier import Classifier, load_classifier, save_classifier
 from lassi.consumer.foreign import as_classifier
-from lassi.data.preprocess import flow_input, quantise
+from lassi.data.preprocess import AS_PUBLISHED
 from lassi.flow.encode import encode_each
 from lassi.flow.glow import Glow
 from lassi.flow.protocol import Flow
@@ -80,7 +80,10 @@ class FairModel:
         x = torch.as_tensor(images)
         if not len(x) or (isinstance(self.flow, Glow) and x.ndim != 4):
             raise UserError(f"The pictures have shape {tuple(x.shape)}.", hint="Give at least one: (B, 3, H, W).")
-        seen = flow_input(x) if isinstance(self.flow, Glow) else quantise(x) if x.dtype == torch.uint8 else x
+        if isinstance(self.flow, Glow):
+            seen = self.flow.pixels.flow_input(x)
+        else:
+            seen = AS_PUBLISHED.quantise(x) if x.dtype == torch.uint8 else x
         return encode_each(self.flow, seen)
 
     @torch.no_grad()

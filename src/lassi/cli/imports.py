@@ -29,7 +29,7 @@ def glow(
     Keys: blocks.I.flows.J.{actnorm.{loc,scale}, invconv.{w_p,w_l,w_s,w_u,s_sign} or invconv.weight,
     coupling.net.{0,2}.{weight,bias}, coupling.net.4.{conv.weight,conv.bias,scale}} and
     blocks.I.prior.{conv.weight,conv.bias,scale}, with or without a leading "module.". A flow that is not
-    invertible up to rounding error is refused.
+    invertible up to rounding error is refused. It is taken to see 5-bit pictures, as in the paper.
 
     Example: lassi import glow glow_celeba_64.pt --size 64 --out runs/celeba
     """

@@ -18,7 +18,7 @@ from lassi.base.identity import Identity, array_hash
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.data.dataset import Dataset
-from lassi.data.preprocess import dequantise, outside_range, quantise, to_uint8
+from lassi.data.preprocess import outside_range, to_uint8
 from lassi.flow.glow import Glow
 
 STAGE, VERSION = "flow-check", 2
@@ -99,8 +99,8 @@ def check_flow(
     if displacements is not None:
         _refuse_unfit(displacements, glow.latent_dim)
     like = next(glow.parameters())
-    dtype, x = like.dtype, quantise(images).to(like.device)
-    bits = glow.bits_per_dim(dequantise(x, stream=Stream(0, "flow/check")).to(dtype)).mean().item()
+    dtype, x = like.dtype, glow.pixels.quantise(images).to(like.device)
+    bits = glow.bits_per_dim(glow.pixels.noisy(x, stream=Stream(0, "flow/check")).to(dtype)).mean().item()
     lengths = LENGTHS[:1] if displacements is None else LENGTHS
     ways = x.new_zeros(1, glow.latent_dim) if displacements is None else displacements.to(like.device)
     single, double = _copy(glow, torch.float32), _copy(glow, torch.float64)

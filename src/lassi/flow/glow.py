@@ -5,10 +5,10 @@ This file has, from top to bottom, the settings, a level and the flow; ``step.py
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,7 @@ from lassi.base.errors import UserError
 from lassi.base.ranges import Either, OneOf, Several, Whole, refuse_unfit
 from lassi.base.streams import Stream
 from lassi.base.threads import one_thread_each
-from lassi.data.preprocess import LEVELS
+from lassi.data.preprocess import AS_PUBLISHED, Pixels
 from lassi.flow.layers import ZeroConv
 from lassi.flow.reversible import run_reversibly
 from lassi.flow.step import Step, fuse
@@ -48,6 +48,7 @@ class GlowSettings:
         channels: channels of the pictures.
         coupling: ``additive`` or ``affine``.
         mixing: the 1×1 convolution, as ``lu`` factors or a ``plain`` matrix; one for all levels, or one per level.
+        pixels: what it sees of 8-bit pictures, and the noise of its training.
     """
 
     size: Annotated[int, Whole(1, 1024)] = 32
@@ -57,6 +58,7 @@ class GlowSettings:
     channels: Annotated[int, Whole(1, 1000)] = 3
     coupling: Coupling = "additive"
     mixing: Annotated[str | tuple[str, ...], Either(MIXING, Several(MIXING, 1, MOST_LEVELS))] = "lu"
+    pixels: Pixels = AS_PUBLISHED
 
     def __post_init__(self) -> None:
         refuse_unfit(self)
@@ -77,6 +79,11 @@ class GlowSettings:
 
     def as_json(self) -> dict[str, object]:
         return asdict(self) | {"mixing": list(self.mixings)}
+
+    @staticmethod
+    def from_json(settings: Mapping[str, Any]) -> "GlowSettings":
+        own = {"mixing": tuple(settings["mixing"]), "pixels": Pixels(**settings["pixels"])}
+        return GlowSettings(**{**settings, **own})
 
 
 class Level(nn.Module):
@@ -133,7 +140,8 @@ class Level(nn.Module):
 class Glow(nn.Module):
     """The flow: ``encode`` maps pictures ``(B, C, H, W)`` in [−0.5, 0.5) to latents ``(B, q)``, ``decode`` maps back.
 
-    A latent is the raw outputs of the levels, flattened, from the first level to the last.
+    What it encodes is ``pixels.quantise`` of 8-bit pictures, without noise. A latent is the raw outputs of the levels,
+    flattened, from the first level to the last.
 
     >>> glow = Glow(GlowSettings(size=8, levels=2, flows=2, hidden=4), stream=Stream(0, "flow"))
     >>> x = torch.rand(2, 3, 8, 8) - 0.5
@@ -176,7 +184,12 @@ class Glow(nn.Module):
     def __repr__(self) -> str:
         s, count = self.settings, sum(parameter.numel() for parameter in self.parameters())
         shape = f"{s.size}×{s.size}×{s.channels}, {s.levels} levels × {s.flows} flows, {s.hidden} hidden channels"
-        return f"Glow({shape}, {s.coupling}, {count:,} parameters)"
+        return f"Glow({shape}, {s.coupling}, {s.pixels}, {count:,} parameters)"
+
+    @property
+    def pixels(self) -> Pixels:
+        """What the flow sees of 8-bit pictures."""
+        return self.settings.pixels
 
     @property
     def latent_dim(self) -> int:
@@ -205,8 +218,12 @@ class Glow(nn.Module):
         return self(x)[1]
 
     def bits_per_dim(self, x: Tensor) -> Tensor:
-        """Bits per dimension of the 5-bit pictures, ``(B,)``; x is dequantised."""
-        return math.log2(LEVELS) - self.log_prob(x) / (self.latent_dim * math.log(2))
+        """Bits per dimension of pictures with the noise of the training, ``(B,)``, at the resolution of its bits.
+
+        With uniform noise within a level, an upper bound on the bits that store the quantised picture. Gaussian noise
+        has a density of its own, so figures of flows with different noise cannot be compared.
+        """
+        return self.pixels.bits - self.log_prob(x) / (self.latent_dim * math.log(2))
 
     def decode(self, z: Tensor) -> Tensor:
         """x = D(z), ``(B, C, H, W)``; not clipped to the valid range."""
@@ -233,7 +250,7 @@ class Glow(nn.Module):
 
     @torch.no_grad()
     def initialise(self, x: Tensor) -> None:
-        """Initialise every ActNorm from a batch of dequantised pictures; call it once, before training."""
+        """Initialise every ActNorm from a batch of noisy pictures; call it once, before training."""
         assert not self.initialised, "a flow is initialised only once"
         for level in self.levels:
             x = squeeze(x)

@@ -52,8 +52,7 @@ def load_glow(folder: Path, device: torch.device | None = None) -> Glow:
     if artefact.identity.stage != STAGE:
         raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a flow.", hint="Give a flow's folder.")
     with artefact.understood():
-        shape = dict(artefact.identity.settings["glow"])
-        settings = GlowSettings(**shape | {"mixing": tuple(shape["mixing"])})
+        settings = GlowSettings.from_json(artefact.identity.settings["glow"])
         called = f"the flow in '{folder}'"
         glow = built(lambda: Glow(settings, stream=Stream(0, "flow/unused")), artefact.tensors(), called=called)
         glow.fingerprint = artefact.content

@@ -1,6 +1,6 @@
-"""Training a flow: maximum likelihood of dequantised 5-bit pictures."""
+"""Training a flow: maximum likelihood of quantised pictures with noise."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -20,7 +20,7 @@ from lassi.base.train import CLIP, Batch, Decay, LearningRate, Trained, TrainSet
 from lassi.base.trained import TrainedStage
 from lassi.base.workers import chunks
 from lassi.data.dataset import Dataset, Integers
-from lassi.data.preprocess import dequantise, flip, quantise
+from lassi.data.preprocess import LEVEL, Bits, Noise, Pixels, flip
 from lassi.flow.glow import Glow, GlowSettings
 from lassi.flow.store import flow_identity
 
@@ -43,6 +43,7 @@ class FlowTraining:
         validate_every: steps between validations.
         validate_on: pictures of the validation split that are used.
         memory: ``full``, or ``reversible`` to recompute activations instead of keeping them.
+        bits, noise: what the flow sees of 8-bit pictures; see :class:`lassi.data.preprocess.Pixels`.
     """
 
     __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}  # where it is read from a recipe
@@ -57,6 +58,8 @@ class FlowTraining:
     validate_every: Annotated[int, Whole(1, MOST_STEPS)] = 250
     validate_on: Annotated[int, Whole(1, 1_000_000_000)] = 512
     memory: Annotated[str, OneOf("full", "reversible")] = "full"
+    bits: Bits = 5
+    noise: Noise = LEVEL
 
     def __post_init__(self) -> None:
         refuse_unfit(self, "flow.train")
@@ -65,6 +68,10 @@ class FlowTraining:
                 f"'flow.train.warmup' is {self.warmup:,}, but 'flow.train.steps' is only {self.steps:,}.",
                 hint="Choose a warm-up that is not longer than the training.",
             )
+
+    @property
+    def pixels(self) -> Pixels:
+        return Pixels(self.bits, self.noise)
 
     def schedule(self) -> TrainSettings:
         """The part that the training loop asks for."""
@@ -110,12 +117,17 @@ class FlowTrainee:
     def pictures(self, people: Integers, *, noise: Stream) -> Tensor:
         device = next(self.model.parameters()).device
         images = torch.from_numpy(self.dataset.images(people)).to(device)
-        return dequantise(quantise(images), stream=noise)
+        pixels = self.model.pixels
+        return pixels.noisy(pixels.quantise(images), stream=noise)
 
 
 @dataclass(frozen=True, eq=False)
 class FlowStage(TrainedStage[FlowTrainee]):
-    """A flow, trained on the pictures of a dataset."""
+    """A flow, trained on the pictures of a dataset.
+
+    Args:
+        glow: its shape; what it sees of the pictures is part of its training.
+    """
 
     wording = Wording("training the flow", "images", "{:.3f} bits/dim".format)
 
@@ -134,12 +146,17 @@ class FlowStage(TrainedStage[FlowTrainee]):
             )
 
     @cached_property
+    def settings(self) -> GlowSettings:
+        """The shape of the flow, and what it sees."""
+        return replace(self.glow, pixels=self.training.pixels)
+
+    @cached_property
     def identity(self) -> Identity:
-        return flow_identity(self.glow, asdict(self.training), data=self.dataset.fingerprint, seed=self.seed)
+        return flow_identity(self.settings, asdict(self.training), data=self.dataset.fingerprint, seed=self.seed)
 
     def trainee(self, compute: Compute) -> FlowTrainee:
         self.dataset.prepare(compute.progress)
-        model = Glow(self.glow, stream=Stream(self.seed, "flow/weights")).to(usable(compute.device))
+        model = Glow(self.settings, stream=Stream(self.seed, "flow/weights")).to(usable(compute.device))
         model.save_memory(self.training.memory == "reversible")
         trainee = FlowTrainee(model, self.dataset, self.training, self.seed)
         trainee.initialise()

@@ -33,7 +33,7 @@ from lassi.representation.objective import Objective
 from lassi.similarity.kind import Discovery
 
 KIND = "recipe"  # of document, in a run's folder
-FORMAT = 3  # of recipes and run folders; raise it whenever an older folder can no longer be read
+FORMAT = 4  # of recipes and run folders; raise it whenever an older folder can no longer be read
 
 
 class Recipe(Table):

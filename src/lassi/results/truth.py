@@ -8,9 +8,8 @@ from torch import Tensor
 from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.base.workers import chunks, map_chunks
-from lassi.data.dataset import Dataset, Integers
+from lassi.data.dataset import Integers
 from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION
-from lassi.data.preprocess import quantise
 from lassi.results.records import TruthResult
 from lassi.run.population import SCENES
 from lassi.run.run import Run
@@ -55,11 +54,11 @@ def step_errors_by_scene(
     scene = np.arange(scenes).repeat(len(vector) // scenes)
     low, high = np.array(ends)[vector].T
     first, second = NUM_ORIENTATIONS * scene + low, NUM_ORIENTATIONS * scene + high
-    means = mean_pictures(run.dataset, run.people("train"), progress)  # (15, 3, H, W)
+    means = mean_pictures(run, run.people("train"), progress)  # (15, 3, H, W)
 
     def errors(rows: range) -> tuple[Tensor, Tensor]:
         part = slice(rows.start, rows.stop)
-        x, truth = (quantise(torch.from_numpy(run.dataset.images(people[side[part]]))) for side in (first, second))
+        x, truth = (run.seen(run.dataset.images(people[side[part]])) for side in (first, second))
         steps = directions.vectors.T[torch.from_numpy(vector[part])]
         in_pixels = means[high[part]] - means[low[part]]
         with torch.no_grad():
@@ -75,14 +74,15 @@ def step_errors_by_scene(
     return latent, pixels
 
 
-def mean_pictures(dataset: Dataset, people: Integers, progress: Progress = SILENT) -> Tensor:
+def mean_pictures(run: Run, people: Integers, progress: Progress = SILENT) -> Tensor:
     """The mean picture of each orientation, as the flow sees it, ``(15, 3, H, W)``."""
+    dataset = run.dataset
     labels = dataset.labels(ORIENTATION, people)
     sums: NDArray[np.float64] = np.zeros((NUM_ORIENTATIONS, 3, dataset.size, dataset.size))
     with progress.task("averaging pictures", len(people), "pictures") as task:
         for rows in chunks(len(people), 512):
             some = slice(rows.start, rows.stop)
-            np.add.at(sums, labels[some], quantise(torch.from_numpy(dataset.images(people[some]))).numpy())
+            np.add.at(sums, labels[some], run.seen(dataset.images(people[some])).numpy())
             task.advance(len(rows))
     counts = np.bincount(labels, minlength=NUM_ORIENTATIONS)
     return torch.from_numpy(sums / counts[:, None, None, None]).float()

@@ -17,7 +17,6 @@ from lassi.consumer.baselines import BaselineShape, BaselineStage, Examples
 from lassi.consumer.classifier import ClassifierShape, ClassifierStage, Represented
 from lassi.consumer.classifier import Lessons as ClassifierLessons
 from lassi.data.dataset import Integers
-from lassi.data.preprocess import quantise
 from lassi.flow.latents import Encoder, LatentsStage
 from lassi.flow.train import FlowStage
 from lassi.recipe.cells import Cell, RepresentationCell, named
@@ -147,7 +146,7 @@ def _examples(run: "Run", kind: str, task: str, group: str) -> Examples:
     people = run.people(group)
 
     def pictures(rows: Integers) -> Tensor:
-        return quantise(torch.from_numpy(run.dataset.images(people[rows])))
+        return run.seen(run.dataset.images(people[rows]))
 
     def z(rows: Integers) -> Tensor:
         return torch.from_numpy(np.array(run.load_latents(group).z[rows]))

@@ -20,7 +20,6 @@ from lassi.certify.smoothed.producer import Producers
 from lassi.consumer.baselines import load_baseline
 from lassi.consumer.classifier import Classifier, load_classifier
 from lassi.data.dataset import Images
-from lassi.data.preprocess import quantise
 from lassi.flow.encode import encode_each
 from lassi.flow.glow import Glow
 from lassi.flow.latents import Latents
@@ -98,7 +97,11 @@ class Run(Population):
 
     def encode(self, images: Images) -> NDArray[np.float32]:
         """Latents of pictures, uint8 ``(B, 3, H, W)``."""
-        return encode_each(self.glow, quantise(torch.tensor(images)).to(self.device)).cpu().numpy()
+        return encode_each(self.glow, self.seen(images).to(self.device)).cpu().numpy()
+
+    def seen(self, images: Images) -> Tensor:
+        """What the flow sees of pictures, uint8 ``(B, 3, H, W)``: float32, in [−0.5, 0.5)."""
+        return self.glow.pixels.quantise(torch.tensor(images))
 
     def decode(self, z: Tensor) -> Tensor:
         """The pictures of latents ``(B, q)``; both are on the host."""
