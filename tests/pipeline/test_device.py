@@ -31,6 +31,7 @@ def recipe() -> Recipe:
         first | few | {"directions": "decorrelated", "table": "decorrelated"},
         first | few | {"directions": "discovered", "sensitive": [["a0", "a1"]], "table": "discovered"},
     ]
+    content["certify"] |= {"centre": "ball", "candidates": 64}
     content["discovery"], content["baselines"] = {"steps": 2}, {"epochs": 1, "batch": 64}
     return Recipe.model_validate(content, strict=False)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lassi.base.artefact import Artefact
-from lassi.base.devices import usable
+from lassi.base.devices import in_float64, usable
 from lassi.base.memo import Memo
 from lassi.base.progress import SILENT, Progress
 from lassi.base.stage import Kept, Missing, load
@@ -178,7 +178,8 @@ class Run(Population):
 
     def load_network(self, cell: Cell) -> Model:
         """R and C of a cell, as the certification methods use them."""
-        return Model(self.load_representation(cell.representation), self.load_classifier(cell))
+        r, classifier = self.load_representation(cell.representation), self.load_classifier(cell)
+        return Model(r, classifier, in_float64(self.device))
 
     def model(
         self,

@@ -21,6 +21,7 @@ from lassi.consumer.foreign import as_classifier
 from lassi.recipe.recipe import load_recipe, shipped_recipes
 from lassi.similarity.sets import SimilaritySet
 from networks import random_model, random_people, random_set
+from pretend import THERE, Pretend
 from walks import QUICK
 
 
@@ -142,3 +143,18 @@ def test_abstentions_are_told_as_such() -> None:
     abstained = [c for c in found if c.outcome is Outcome.ABSTAINED]
     assert abstained
     assert all(c.predicted is None for c in abstained)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_certificates_do_not_depend_on_the_device(n: int) -> None:
+    """On another device candidates are only shortlisted, so every figure is the same, bit by bit."""
+    model, z, similar = random_model(n), random_people(n, 4), random_set(n, n, length=0.15)
+    plan = ModularPlan(
+        CentreSmoothing(0.65, candidates=None, samples=3000, samples0=1000), ClassSmoothing(0.3, samples=2000)
+    )
+    here = certify_modular(model, z, range(4), similar, plan, seed=0)
+    with Pretend() as pretend:
+        there = certify_modular(replace(model, device=THERE), z, range(4), similar, plan, seed=0)
+    assert pretend.operations > 10
+    assert there == here
+    assert any(c.figures["centre_radius"] is not None for c in here)

@@ -15,6 +15,7 @@ from lassi.base.workers import chunks
 from lassi.certify.smoothed import order
 from lassi.certify.smoothed.noise import Noise
 from lassi.certify.smoothed.order import BLOCK, ordered
+from pretend import THERE, Pretend
 
 
 def in_blocks(values: torch.Tensor, size: int = BLOCK):
@@ -44,6 +45,15 @@ def test_it_is_the_value_that_sorting_finds(rows: str, total: int) -> None:
     torch.testing.assert_close(
         ordered(in_blocks(values), (3, total), *ranks), by_sorting(values, *ranks), rtol=0, atol=0
     )
+
+
+@pytest.mark.parametrize("total", [100, BLOCK + 1])
+def test_values_on_a_device_have_the_same_order(total: int) -> None:
+    values = torch.randn(3, total, generator=Stream(total, "device").torch(), dtype=torch.float64)
+    ranks = 1, total // 2 + 1, total
+    with Pretend():
+        found = ordered(in_blocks(values.to(THERE)), (3, total), *ranks)
+    torch.testing.assert_close(found, by_sorting(values, *ranks), rtol=0, atol=0)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

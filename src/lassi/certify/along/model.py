@@ -10,6 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from lassi.base.devices import HOST
 from lassi.base.errors import UserError
 from lassi.certify.along.polyline import Tracer
 from lassi.certify.along.reduced import Reducer
@@ -53,10 +54,13 @@ class Model:
     Args:
         representation: R, in evaluation mode.
         classifier: C: ours, or any classifier fitted on r.
+        device: where many samples are compared with many candidate centres; it computes in float64. Everything else
+            about a certificate is computed on the host. [docs/gpu.md]
     """
 
     representation: Representation
     classifier: Classifier | Foreign
+    device: torch.device = HOST
 
     def __post_init__(self) -> None:
         k = self.representation.widths[-1]

@@ -42,6 +42,10 @@ class Polyline:
     moves: Tensor
     slack: Tensor
 
+    def to(self, device: torch.device) -> "Polyline":
+        """The same on another device."""
+        return Polyline(*(part.to(device) for part in (self.t, self.base, self.moves, self.slack)))
+
     @cached_property
     def lengths2(self) -> Tensor:
         """Squared lengths of the pieces in the space of outputs, ``(P − 1,)``."""

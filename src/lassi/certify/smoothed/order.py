@@ -25,20 +25,25 @@ Blocks = Callable[[], Iterable[Tensor]]
 def ordered(blocks: Blocks, shape: tuple[int, int], *ranks: int) -> Tensor:
     """The values with the given ranks, counted from 1, in each of m rows of N values: ``(ranks, m)``, uninterpolated.
 
+    They are given on the host, wherever the values are.
+
     Args:
         blocks: the same values each time it is called, as blocks ``(m, at most BLOCK)`` in any order.
         shape: m and N.
     """
     rows, total = shape
     if total <= BLOCK:
+        whole = torch.cat(list(blocks()), 1)
+        if whole.device.type != "cpu":
+            return torch.stack([whole.kthvalue(rank, dim=1).values.cpu() for rank in ranks])
         at = [rank - 1 for rank in ranks]
-        values = np.partition(torch.cat(list(blocks()), 1).numpy(), at, axis=1)
+        values = np.partition(whole.numpy(), at, axis=1)
         return torch.from_numpy(values[:, at].T.copy())
     found = torch.empty(len(ranks), rows, dtype=torch.float64)
     searched = [(i, row, Window(rank, total)) for i, rank in enumerate(ranks) for row in range(rows)]
     while searched:
         for block in blocks():
-            values = block.numpy()
+            values = block.cpu().numpy()
             for _, row, window in searched:
                 window.add(values[row])
         for i, row, window in searched:

@@ -84,11 +84,12 @@ def walks(
     if similar.rank == 1:
         reach = [TAIL * centres.sigma if centres.quadrature else drawn.reach * (1 + 1e-9) for drawn in draws]
         return [
-            PolylineWalk(line, dropped)
+            PolylineWalk(line, dropped, model.device)
             for line in model.tracer(z, similar.basis64, torch.tensor(reach, dtype=torch.float64))
         ]
     refuse_quadrature_along_several(centres, similar.rank)
-    return [ShellsWalk(shells, dropped) for shells in shells_of(model.reducer, z, similar.basis64, centres.sigma)]
+    shells = shells_of(model.reducer, z, similar.basis64, centres.sigma)
+    return [ShellsWalk(own, dropped, model.device) for own in shells]
 
 
 def refuse_quadrature_along_several(centres: CentreSmoothing, directions: int) -> None:

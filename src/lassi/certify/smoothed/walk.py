@@ -12,6 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from lassi.base.devices import HOST
 from lassi.base.workers import chunks
 from lassi.certify.along.polyline import Polyline
 from lassi.certify.along.rounding import ROUND_UP, gamma_of_product
@@ -63,7 +64,8 @@ class Walk(Protocol):
     def distances(self, t: Tensor, centres: Tensor) -> Tensor:
         """Distances of R(z + A t) to centres, given as displacements ``(m, k)``; ``(m, N)``, in any order.
 
-        To one centre by differences, rounded up; to many by products, which is accurate enough to shortlist them.
+        To one centre by differences, rounded up, on the host. To many by products, which is accurate enough to
+        shortlist them: on the walk's device, and given there.
         """
 
 
@@ -76,10 +78,12 @@ class PolylineWalk:
 
     Args:
         dropped: how far R can move along what the basis of the similarity set omits.
+        device: where distances to many centres are computed.
     """
 
     line: Polyline
     dropped: float = 0.0
+    device: torch.device = HOST
     at_once: int = 64  # coefficients are cheap to look up, and few distances stay in the cache
 
     @property
@@ -97,21 +101,22 @@ class PolylineWalk:
     def moves(self, t: Tensor) -> Tensor:
         return self.line.at(t[:, 0].double())
 
+    @cached_property
+    def _line_there(self) -> Polyline:
+        return self.line if self.device == HOST else self.line.to(self.device)
+
     def squares_at_knots(self, centres: Tensor) -> Tensor:
-        """Squared distances of the knots to centres ``(m, k)``, ``(m, P)``; for one centre by differences."""
-        line = self.line
-        if len(centres) == 1:
-            return (line.moves - centres).square().sum(1)[None]
-        squares = torch.addmm(line.moves2, centres, line.moves.T, alpha=-2).add_(centres.square().sum(1)[:, None])
-        return squares.clamp_(min=0)
+        """Squared distances of the knots to centres ``(m, k)``, ``(m, P)``."""
+        return _squares_at_knots(self.line, centres)
 
     def distances(self, t: Tensor, centres: Tensor) -> Tensor:
-        line = self.line
+        line = self.line if len(centres) == 1 else self._line_there
+        t, centres = t.to(line.t.device), centres.to(line.t.device)
         values = t[:, 0].sort().values  # neighbours share a piece, whose numbers are then in the cache
         piece = torch.searchsorted(line.t, values).clamp(1, len(line.t) - 1)
         share = ((values - line.t[piece - 1]) / (line.t[piece] - line.t[piece - 1])).nan_to_num(nan=0.0)
         bend = share * (1 - share) * line.lengths2[piece - 1]
-        knots = self.squares_at_knots(centres).T.contiguous()  # (P, m): selecting rows is fast
+        knots = _squares_at_knots(line, centres).T.contiguous()  # (P, m): selecting rows is fast
         ends = knots.index_select(0, piece - 1), knots.index_select(0, piece)
         squares = torch.lerp(*ends, share[:, None]).sub_(bend[:, None])  # (N, m)
         if len(centres) == 1:  # rounded up
@@ -120,12 +125,21 @@ class PolylineWalk:
         return squares.clamp_(min=0).sqrt_().T.contiguous()
 
 
+def _squares_at_knots(line: Polyline, centres: Tensor) -> Tensor:
+    """Squared distances of the knots to centres ``(m, k)``, ``(m, P)``; for one centre by differences."""
+    if len(centres) == 1:
+        return (line.moves - centres).square().sum(1)[None]
+    squares = torch.addmm(line.moves2, centres, line.moves.T, alpha=-2).add_(centres.square().sum(1)[:, None])
+    return squares.clamp_(min=0)
+
+
 @dataclass(frozen=True, eq=False)
 class ShellsWalk:
-    """Along several directions; ``dropped`` as above."""
+    """Along several directions; ``dropped`` and ``device`` as above."""
 
     shells: Shells
     dropped: float = 0.0
+    device: torch.device = HOST
     longest: float = 0.0
     at_once: int = 1024  # coefficients go through the network
 
@@ -141,10 +155,11 @@ class ShellsWalk:
         return self.shells.moves(t)
 
     def distances(self, t: Tensor, centres: Tensor) -> Tensor:
-        out = torch.empty(len(centres), len(t), dtype=torch.float64)
+        there = HOST if len(centres) == 1 else self.device
+        out = torch.empty(len(centres), len(t), dtype=torch.float64, device=there)
         for part in chunks(len(t), CHUNK):
             some = slice(part.start, part.stop)
-            out[:, some] = _distances(self.shells.moves(t[some]), centres)
+            out[:, some] = _distances(self.shells.moves(t[some]).to(there), centres.to(there))
         return out
 
 
