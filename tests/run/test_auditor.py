@@ -7,12 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.stage import Missing
-from lassi.certify.method import People
+from lassi.base.streams import Stream
+from lassi.certify.method import Crowd, People
+from lassi.certify.store import KeptCertificates
+from lassi.data.dataset import Images
+from lassi.data.edits import edit_named
 from lassi.pipeline.stages import run_recipe
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import write_report
@@ -137,3 +142,52 @@ def test_end_points_are_left_out_where_an_experiment_says_so(copied: Path) -> No
     run = run_recipe(Recipe.model_validate(content, strict=False), copied, compute=REPLACING)
     assert all(cell.certificates["smoothed-modular"].end_points is None for cell in read_results(run.folder).cells)
     assert "–" in (run.folder / "report.html").read_text()
+
+
+def test_certificates_under_an_edit_are_those_of_the_edited_pictures_themselves(finished: Path) -> None:
+    """By hand: the picture is edited, encoded and certified as a picture of its own, with the class of the original."""
+    run = Run.open(finished)
+    auditor = replace(Auditor.of(run, run.cells[-1]), under="jpeg-90")
+    plain, people = Auditor.of(run, run.cells[-1]), auditor.judged()
+    _, found = auditor.certify("exact-joint", people)
+    _, alone = plain.certify("exact-joint", people)
+    edited = np.stack(
+        [edit_named("jpeg-90").copies(image, 1, stream=Stream(0, ""))[0] for image in _images(run, people)]
+    )
+    copies = People(torch.from_numpy(run.encode(edited)), people.numbers)
+    by_hand = [
+        own.is_certified and copy.is_certified and copy.predicted == own.predicted
+        for own, copy in zip(alone, plain.certifier("exact-joint", copies)(copies), strict=True)
+    ]
+    assert [certificate.is_certified for certificate in found] == by_hand
+    assert sum(by_hand) > 0
+
+
+def _images(run: Run, people: Crowd) -> Images:
+    return run.dataset.images(np.asarray(people.numbers))
+
+
+def test_a_certificate_under_noise_does_not_depend_on_who_else_is_certified(finished: Path, tmp_path: Path) -> None:
+    run = Run.open(finished)
+    auditor = replace(Auditor.of(run, run.cells[-1]), under="noise")
+    people = auditor.judged()
+    file, _ = auditor.certify("exact-joint", people, tmp_path / "all.jsonl")
+    some = people.at([5, 2])
+    alone, _ = auditor.certify("exact-joint", some, tmp_path / "some.jsonl")
+    assert [alone[person].line() for person in some.numbers] == [file[person].line() for person in some.numbers]
+    assert any(certificate.figures.get("held") == 59 for certificate in KeptCertificates(file, people.numbers))
+    with pytest.raises(UserError, match="different settings"):
+        Auditor.of(run, run.cells[-1]).certify("exact-joint", some, tmp_path / "some.jsonl")
+
+
+def test_a_picture_is_certified_under_an_edit_of_itself(finished: Path, tmp_path: Path) -> None:
+    run = Run.open(finished)
+    auditor = replace(Auditor.of(run, run.cells[-1]), under="noise")
+    numbers = auditor.judged().numbers
+    found = []
+    for number in numbers[:6]:
+        Image.fromarray(run.dataset.images([number])[0].transpose(1, 2, 0)).save(tmp_path / f"{number}.png")
+        found.append(certify_picture(auditor, tmp_path / f"{number}.png", "exact-joint").certificate)
+    kept = auditor.certify("exact-joint", auditor.judged())[1]
+    assert [c.outcome for c in found] == [c.outcome for c in kept][:6]
+    assert {c.under for c in found} == {"noise"}

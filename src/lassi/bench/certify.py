@@ -2,22 +2,27 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from lassi.base.progress import Progress
 from lassi.base.streams import Stream
-from lassi.bench.measure import Row
+from lassi.bench.measure import Row, measure
 from lassi.bench.plain_certify import PlainSettings, plain_joint, plain_modular
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
 from lassi.certify.exact.balls import certify_balls
+from lassi.certify.exact.joint import ExactJoint
 from lassi.certify.exact.segments import certify_segments
+from lassi.certify.method import People, Subject
+from lassi.certify.people import Certifier
+from lassi.certify.settings import Certification
 from lassi.certify.smoothed.joint import certify_joint
 from lassi.certify.smoothed.modular import ModularPlan, certify_modular
 from lassi.certify.smoothed.settings import CentreSmoothing, ClassSmoothing
+from lassi.certify.under import Under
 from lassi.consumer.classifier import from_linear
 from lassi.representation.network import WIDTHS, Representation
 from lassi.representation.objective import Objective, Producer
@@ -27,6 +32,7 @@ LATENT_DIM = 12_288
 STEPS, BATCH = 60, 250
 LENGTH = 16.0  # of the planted directions, similar to real ones
 SIGMA = 0.65
+COPY = 0.02  # the noise of copies' latents, as a share of the latents'
 SIGMA_RS = {"lassi": 2.5, "naive": 10.0}
 STREAM = Stream(0, "bench/certify")
 
@@ -38,7 +44,7 @@ def bench_certify(*, quick: bool, threads: int, progress: Progress) -> list[Row]
     torch.set_num_threads(threads)
     samples, people, repeats = (5_000, 16, 1) if quick else (10_000, 16, 3)
     rows = []
-    with progress.task("measuring", 12, "rows") as task:
+    with progress.task("measuring", 14, "rows") as task:
         for name, objective in (("lassi", Objective(lambda2=0.05)), ("naive", Objective())):
             model, similar, z = trained(objective, people)
             suffix = "" if name == "lassi" else "-naive"
@@ -50,7 +56,34 @@ def bench_certify(*, quick: bool, threads: int, progress: Progress) -> list[Row]
                 against = plain[f"joint-n{n}" if row.startswith("smoothed-joint") else f"port-n{n}"]
                 rows.append(Row(row + suffix, ours, against, against / ours, 1, "people"))
                 task.advance()
+            rows.append(_under_row(f"exact-joint-n1-under{suffix}", model, z, similar, 4 if quick else people, repeats))
+            task.advance()
     return rows
+
+
+def _under_row(name: str, model: Model, z: Tensor, similar: SimilaritySet, people: int, repeats: int) -> Row:
+    """Certificates that include copies of a picture: ours, and every copy certified by itself.
+
+    Both take the copies' latents as given.
+    """
+    line = SimilaritySet(similar.directions[:, :1], similar.radius)
+    subject = Subject(model, line)
+    certifier = Certifier.of(ExactJoint.name, subject, Certification(under=Under()), sigma_rs=1.0, under="noise")
+
+    def copies(numbers: Sequence[int], edit: str, count: int) -> Tensor:  # noqa: ARG001
+        noise = [torch.randn(count, LATENT_DIM, generator=STREAM.child("copies").at(n).torch()) for n in numbers]
+        return torch.stack([z[number] + COPY * own for number, own in zip(numbers, noise, strict=True)])
+
+    made = {person: copies([person], "noise", Under().plan("noise").variants)[0] for person in range(people)}
+    crowd = People(z[:people], range(people), lambda numbers, edit, count: torch.stack([made[n] for n in numbers]))  # noqa: ARG005
+
+    def plain() -> None:
+        for certificate in certify_segments(model, crowd.z, crowd.numbers, line):
+            if certificate.is_certified:
+                for copy in made[certificate.person]:
+                    certify_segments(model, copy[None], [0], line)
+
+    return measure(name, lambda: certifier(crowd), plain, count=people, unit="people", repeats=repeats)
 
 
 def trained(objective: Objective, people: int) -> tuple[Model, SimilaritySet, Tensor]:

@@ -67,6 +67,7 @@ class Certificate:
         of: fingerprints of what it depends on: flow, directions, representation, classifier, settings.
         latent: a hash of the person's latent z.
         seed: of its draws; None if it has none.
+        under: the edit whose copies of the picture it includes. [docs/certificates.md]
     """
 
     person: int
@@ -81,6 +82,7 @@ class Certificate:
     of: Mapping[str, str] = field(default_factory=dict)
     seed: int | None = None
     latent: str | None = None
+    under: str | None = None
 
     @property
     def is_certified(self) -> bool:

@@ -7,7 +7,7 @@ certificates depend on (its *plan*), what it refuses beforehand, how it certifie
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -23,14 +23,21 @@ if TYPE_CHECKING:
     from lassi.certify.smoothed.producer import Producers
 
 Plan = TypeVar("Plan")
+Copies = Callable[[Sequence[int], str, int], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """People: latents ``(B, q)``, and the numbers that identify their draws."""
+    """People: latents ``(B, q)``, and the numbers that identify their draws.
+
+    Args:
+        copies: makes latents of edited copies of the pictures of some of them, ``(B, copies, q)``, from their numbers,
+            the name of the edit and how many; a fixed edit makes one. Needed for certificates under an edit.
+    """
 
     z: Tensor
     numbers: Sequence[int]
+    copies: "Copies | None" = None
 
     def __post_init__(self) -> None:
         assert len(self.z) == len(self.numbers), "every latent has a number"
@@ -40,7 +47,7 @@ class People:
 
     def at(self, rows: Sequence[int]) -> "People":
         """The people in these rows."""
-        return People(self.z[list(rows)], [self.numbers[row] for row in rows])
+        return People(self.z[list(rows)], [self.numbers[row] for row in rows], self.copies)
 
 
 class Crowd(Protocol):
@@ -112,6 +119,10 @@ class Method(ABC, Generic[Plan]):
             radius: ε.
             sigma_rs: the noise on representations that the classifier was trained with.
         """
+
+    def within(self, plan: Plan) -> Plan:
+        """The plan without any search beyond ε, for where only the outcome matters."""
+        return plan
 
     def refuse_infeasible(self, plan: Plan, shape: Shape) -> None:
         """Refuse, before any work, what cannot yield a certificate."""

@@ -41,6 +41,7 @@ def refuse_unknown(names: Iterable[str]) -> None:
         method_named(name)
 
 
-def default_method(similar: SimilaritySet) -> str:
-    """Exact along a few directions, smoothed along many."""
-    return ExactJoint.name if similar.rank <= EXACT_UP_TO else SmoothedModular.name
+def default_method(similar: SimilaritySet, *, under: str | None = None) -> str:
+    """Exact along a few directions, smoothed along many; always exact under an edit."""
+    is_exact = similar.rank <= EXACT_UP_TO or under is not None
+    return ExactJoint.name if is_exact else SmoothedModular.name

@@ -21,6 +21,7 @@ from lassi.certify.proof_file import ProofFile
 from lassi.certify.settings import Certification
 from lassi.certify.store import CertificateFile, KeptCertificates
 from lassi.certify.terms import Terms
+from lassi.certify.under import Under, UnderPlan, include_copies, refuse_smoothed
 from lassi.consumer.classifier import Classifier
 from lassi.similarity.sets import SimilaritySet
 
@@ -31,32 +32,52 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Certifier:
-    """A method applied to a subject with a plan."""
+    """A method applied to a subject with a plan.
+
+    Args:
+        under: the edit whose copies of people's pictures the certificates include.
+    """
 
     method: AnyMethod
     subject: Subject
     plan: Any
+    under: UnderPlan | None = None
 
     @staticmethod
-    def of(name: str, subject: Subject, settings: Certification, *, sigma_rs: float, people: int = 1) -> "Certifier":
+    def of(
+        name: str,
+        subject: Subject,
+        settings: Certification,
+        *,
+        sigma_rs: float,
+        people: int = 1,
+        under: str | None = None,
+    ) -> "Certifier":
         """The certifier for the method with this name.
 
         Args:
             sigma_rs: the noise that the classifier was trained with.
             people: how many share the failure probability, if the settings say that they share it.
+            under: the name of an edit.
         """
-        method = method_named(name)
-        return Certifier(method, subject, method.plan(settings.shared_by(people), subject.similar.radius, sigma_rs))
+        method, settings = method_named(name), settings.shared_by(people)
+        plan = method.plan(settings, subject.similar.radius, sigma_rs)
+        if under is None:
+            return Certifier(method, subject, plan)
+        refuse_smoothed(method)
+        return Certifier(method, subject, plan, (settings.under or Under()).plan(under))
 
     @property
     def seed(self) -> int | None:
         """The seed of the draws; None if there are none."""
-        return self.subject.seed if isinstance(self.method, SmoothedMethod) else None
+        draws = isinstance(self.method, SmoothedMethod) or (self.under is not None and self.under.gamma > 0)
+        return self.subject.seed if draws else None
 
     @property
     def settings_hash(self) -> str:
         """A hash of every choice that the certificates depend on."""
-        return digest([self.method.name, self.method.version, asdict(self.plan), self.seed])
+        choices = [self.method.name, self.method.version, asdict(self.plan), self.seed]
+        return digest(choices if self.under is None else [*choices, asdict(self.under)])
 
     def terms(self, of: Mapping[str, str]) -> Terms:
         """What the certificates must agree with.
@@ -65,9 +86,16 @@ class Certifier:
             of: fingerprints of what they depend on.
         """
         model, similar = self.subject.model, self.subject.similar
-        alpha = self.method.alpha(self.plan)
+        alpha = self.method.alpha(self.plan) + (self.under.gamma if self.under else 0.0)
         return Terms(
-            dict(of), self.method.name, similar.radius, alpha, self.seed, model.num_classes, similar.num_directions
+            dict(of),
+            self.method.name,
+            similar.radius,
+            alpha,
+            self.seed,
+            model.num_classes,
+            similar.num_directions,
+            self.under,
         )
 
     def refuse_infeasible(self) -> None:
@@ -82,7 +110,10 @@ class Certifier:
         broken = (~people.z.isfinite().all(1)).nonzero()[:, 0].tolist()
         if broken:
             raise UserError(f"The latent of person {people.numbers[broken[0]]} is not finite.", hint="Check the flow.")
-        return self.method.certify(self.subject, people, self.plan)
+        found = self.method.certify(self.subject, people, self.plan)
+        if self.under is None:
+            return found
+        return include_copies(self.method, self.subject, people, self.plan, self.under, found)
 
     def predict(self, people: People, *, place: str = "predict") -> list[int | None]:
         """The classes predicted by the smoothed model that is certified; None where it abstains."""
@@ -97,7 +128,7 @@ class Certifier:
         if similar.is_shared:
             return self
         own = SimilaritySet(similar.directions[rows], similar.radius)
-        return Certifier(self.method, replace(self.subject, similar=own, known=None), self.plan)
+        return replace(self, subject=replace(self.subject, similar=own, known=None))
 
 
 def certify_people(

@@ -18,6 +18,7 @@ from lassi.certify.smoothed.settings import (
     KeptSamples,
     Quantile,
 )
+from lassi.certify.under import Under
 
 SOME_METHODS = Several(Text(1, 100), 1, 100)
 
@@ -39,6 +40,7 @@ class Certification:
             bisection along two or three.
         family: whether alpha applies to ``each`` certificate, or to ``all`` together.
         max_boxes: the budget of the search along several directions.
+        under: the edits that certificates by exact methods include, besides those about the picture itself.
     """
 
     __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}  # for reading it from a recipe
@@ -61,6 +63,7 @@ class Certification:
     flip: Annotated[float, MULTIPLE] = 1.0
     family: Family = "each"
     max_boxes: Annotated[int, Whole(1, 10_000_000)] = MAX_BOXES
+    under: Under | None = None
 
     def __post_init__(self) -> None:
         refuse_unfit(self, "certify")
@@ -94,5 +97,9 @@ class Certification:
 
     def shared_by(self, people: int) -> "Certification":
         """The same settings, with the failure probabilities split equally if they apply to all people together."""
-        each = [Budget(alpha, self.family, people).of_one for alpha in (self.alpha_cs, self.alpha_rs)]
-        return replace(self, alpha_cs=each[0], alpha_rs=each[1])
+
+        def of_one(alpha: float) -> float:
+            return Budget(alpha, self.family, people).of_one
+
+        under = self.under and replace(self.under, gamma=of_one(self.under.gamma))
+        return replace(self, alpha_cs=of_one(self.alpha_cs), alpha_rs=of_one(self.alpha_rs), under=under)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lassi.base.outside import shown
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.methods import method_named
+from lassi.certify.under import UnderPlan
 
 ROUNDING = 1 + 1e-9  # of the length of a counterexample's t
 
@@ -23,6 +24,7 @@ class Terms:
         seed: of the draws; None if there are none.
         num_classes: K.
         directions: n.
+        under: the edit whose copies the certificates include, and what must be shown about them.
     """
 
     of: Mapping[str, str]
@@ -32,21 +34,40 @@ class Terms:
     seed: int | None
     num_classes: int
     directions: int
+    under: UnderPlan | None = None
 
     def objection(self, certificate: Certificate) -> str | None:
         """Why a certificate cannot be an answer to this question, as the end of a sentence; None if it can."""
         found = certificate
         if dict(found.of) != dict(self.of):
             return "it is about a different model, or was made with different settings"
-        stated = {"method": found.method, "radius": found.radius, "seed": found.seed}
-        for name, value in stated.items():
-            if value != getattr(self, name):
-                return f"its {name} is {shown(value)}, not {getattr(self, name)}"
+        expected = {"method": self.method, "radius": self.radius, "seed": self.seed}
+        expected["under"] = None if self.under is None else self.under.edit
+        for name, value in expected.items():
+            if getattr(found, name) != value:
+                return f"its {name} is {shown(getattr(found, name))}, not {value}"
         if not 0 <= found.alpha <= self.alpha:
             return f"its alpha is {found.alpha}, which is more than {self.alpha:g}"
         if found.predicted is not None and not 0 <= found.predicted < self.num_classes:
             return f"its class is {found.predicted}, but there are {self.num_classes}"
-        return self._objection_to_example(found) or self._objection_to_flip(found) or _objection_to_outcome(found)
+        return (
+            self._objection_to_example(found)
+            or self._objection_to_flip(found)
+            or self._objection_to_copies(found)
+            or _objection_to_outcome(found)
+        )
+
+    def _objection_to_copies(self, found: Certificate) -> str | None:
+        """A certificate under an edit is certified where enough of the copies hold, and nowhere else."""
+        under, held = self.under, found.figures.get("held")
+        if under is None or (held is None and not found.is_certified):
+            return None
+        if not isinstance(held, int) or isinstance(held, bool) or not 0 <= held <= under.variants:
+            return f"its number of copies that hold is {shown(held)}, but there are {under.variants}"
+        if (found.figures.get("variants"), found.figures.get("at_least")) != (under.variants, under.at_least(held)):
+            return "its figures about copies contradict each other"
+        is_shown = under.is_shown_by(held)
+        return None if found.is_certified == is_shown else "its outcome and its copies contradict each other"
 
     def _objection_to_example(self, found: Certificate) -> str | None:
         example = found.counterexample

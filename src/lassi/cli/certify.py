@@ -80,6 +80,12 @@ def certify(
             show_default="as in C's training",
         ),
     ] = None,
+    under: Annotated[
+        str | None,
+        typer.Option(
+            "--under", help="Include copies of each picture under an edit: {edits}.", show_default="the picture alone"
+        ),
+    ] = None,
     changes: Changes = None,
     keep_proofs: Annotated[
         bool, typer.Option("--keep-proofs", help="Keep what `lassi recheck` needs to check exact certificates faster.")
@@ -106,10 +112,12 @@ def certify(
 
     from lassi.base.progress import for_stream
     from lassi.certify.methods import default_method, method_named
+    from lassi.data.edits import edit_named
     from lassi.results.counting import counted
 
     auditor = _auditor(run, model, task, sensitive, kind, radius, sigma_rs, seed, changes, threads)
-    chosen = method_named(method or default_method(auditor.similar)).name
+    auditor = replace(auditor, under=under and edit_named(under).name)
+    chosen = method_named(method or default_method(auditor.similar, under=under)).name
     if image is not None:
         return _certify_picture(auditor, image, chosen, out, as_json)
     people = auditor.people(split or auditor.run.judged(auditor.cell.question), every=every)
@@ -121,8 +129,8 @@ def certify(
     result = counted(found, labels, units, seed=auditor.run.seed)
     if as_json:
         cell = {"question": auditor.cell.question, "model": auditor.cell.model, "seed": auditor.cell.seed}
-        return print_json({"file": str(file.path), "method": chosen, **cell, "result": result})
-    _print_counts(result, chosen)
+        return print_json({"file": str(file.path), "method": chosen, "under": under, **cell, "result": result})
+    _print_counts(result, chosen if under is None else f"{chosen}, under {edit_named(under).title}")
     echo(f"wrote {file.path}")
     return None
 

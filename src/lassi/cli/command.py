@@ -84,11 +84,18 @@ def _kinds() -> Iterable[str]:
     return KINDS
 
 
-# The names in a registry, written in an option's help as {certificates}, {models}, {kinds}.
+def _edits() -> Iterable[str]:
+    from lassi.data.edits import EDITS
+
+    return EDITS
+
+
+# The names in a registry, written in an option's help as {certificates}, {models}, {kinds}, {edits}.
 REGISTRIES: dict[str, Callable[[], Iterable[str]]] = {
     "certificates": _certificates,
     "models": _models,
     "kinds": _kinds,
+    "edits": _edits,
 }
 
 

@@ -75,7 +75,7 @@ def check_certificates(
         return CertificateCheck(str(path), "?", first.method, 0, note=note)
     found = next((own for cell in cells if (own := _certifier(kept, cell, first)) is not None), None)
     if found is None:
-        note = "made with settings other than the recipe's, so fresh draws cannot be compared"
+        note = "made with settings other than the recipe's, which nothing on disk tells, so nothing was checked"
         return CertificateCheck(str(path), "?", first.method, 0, note=note)
     cell, certifier = found
     file = CertificateFile(path, certifier.terms(first.of))
@@ -114,10 +114,10 @@ def _certifier(kept: KeptRun, cell: Cell, first: Certificate) -> tuple[Cell, Cer
     subject = Subject(kept.model(cell), kept.similar(cell, first.radius), first.seed or 0)
     settings = kept.recipe.certification(cell)
     for people in _family(kept, settings.family):
-        found = Certifier.of(first.method, subject, settings, sigma_rs=cell.sigma_rs, people=people)
+        found = Certifier.of(first.method, subject, settings, sigma_rs=cell.sigma_rs, people=people, under=first.under)
         if found.settings_hash == first.of.get("settings"):
             return cell, found
-    if isinstance(method_named(first.method), SmoothedMethod):
+    if first.under is not None or isinstance(method_named(first.method), SmoothedMethod):
         return None
     return cell, Certifier.of(first.method, subject, settings, sigma_rs=cell.sigma_rs)  # they depend on none of these
 
@@ -154,8 +154,10 @@ def _verdict(kept: KeptRun, certifier: Certifier, certificate: Certificate, chec
     if certificate.latent != latent_hash(z):
         return Verdict(Status.CONTRADICTED, "It is about a latent that is not this person's.")
     if certificate.outcome in (Outcome.CERTIFIED, Outcome.COUNTEREXAMPLE):
-        attacked = _attacked(certifier, certificate, z)
-        return attacked or check(z, certificate)
+        found = _attacked(certifier, certificate, z) or check(z, certificate)
+        if certifier.under is not None and certificate.is_certified and found.is_confirmed:
+            return replace(found, status=Status.UNPROVEN, why="Proven again for the picture itself, not for copies.")
+        return found
     return Verdict(Status.NOTHING, f"The person is {certificate.outcome.label}: nothing is claimed.")
 
 

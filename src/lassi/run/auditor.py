@@ -8,15 +8,17 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from lassi.base.errors import UserError
 from lassi.base.identity import array_hash, digest
 from lassi.base.progress import SILENT, Progress
+from lassi.base.streams import Stream
 from lassi.base.workers import map_chunks
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
 from lassi.certify.exact.attack import WAYS, Attack, attack_people
-from lassi.certify.method import Crowd, People, SmoothedMethod, Subject
+from lassi.certify.method import Copies, Crowd, People, SmoothedMethod, Subject
 from lassi.certify.methods import method_named
 from lassi.certify.people import CHUNK, Certifier, certify_people, in_chunks, latent_hash, refuse_other_latents
 from lassi.certify.proof import Proof
@@ -24,6 +26,8 @@ from lassi.certify.settings import Certification
 from lassi.certify.smoothed.producer import Producers
 from lassi.certify.store import CertificateFile, KeptCertificates
 from lassi.data.dataset import Integers
+from lassi.data.edits import edit_named
+from lassi.flow.copies import Copier
 from lassi.recipe.cells import Cell
 from lassi.run.folder import certificate_path
 from lassi.run.run import Run
@@ -40,18 +44,21 @@ class KeptPeople:
         z: a memory map of latents, ``(people, q)``.
         rows: the row of each of these people in it.
         numbers: their numbers.
+        copies: as :class:`People` have them.
     """
 
     z: NDArray[np.float32]
     rows: Integers
     numbers: Sequence[int]
+    copies: Copies | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def at(self, rows: Sequence[int]) -> People:
         chosen = np.asarray(rows, np.int64)
-        return People(torch.from_numpy(np.array(self.z[self.rows[chosen]])), [self.numbers[row] for row in rows])
+        z = torch.from_numpy(np.array(self.z[self.rows[chosen]]))
+        return People(z, [self.numbers[row] for row in rows], self.copies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +71,7 @@ class Auditor:
         sigma_rs: the noise on representations, if different from that used to train the classifier.
         seed: of the draws, if different from the model's.
         keeps_proofs: whether exact certificates keep what a second checker needs. [docs/certificates.md]
+        under: the edit whose copies of people's pictures the certificates include.
     """
 
     run: Run
@@ -73,6 +81,7 @@ class Auditor:
     sigma_rs: float | None = None
     seed: int | None = None
     keeps_proofs: bool = False
+    under: str | None = None
 
     @staticmethod
     def of(run: Run, cell: Cell) -> "Auditor":
@@ -103,10 +112,19 @@ class Auditor:
         kept = self.run.load_latents(group) if group in self.run.groups else None
         if kept is not None and np.isin(chosen, kept.people).all():
             order = np.argsort(kept.people)
-            return KeptPeople(kept.z, order[np.searchsorted(kept.people, chosen, sorter=order)], chosen.tolist())
+            rows = order[np.searchsorted(kept.people, chosen, sorter=order)]
+            return KeptPeople(kept.z, rows, chosen.tolist(), self.copies)
         parts = np.split(chosen, range(256, len(chosen), 256))
         z = np.concatenate([self.run.encode(self.run.dataset.images(some)) for some in parts])
-        return People(torch.from_numpy(z), chosen.tolist())
+        return People(torch.from_numpy(z), chosen.tolist(), self.copies)
+
+    def copies(self, people: Sequence[int], edit: str, count: int) -> Tensor:
+        """Latents of edited copies of people's pictures, as :class:`People` make them."""
+        return self.copier(edit, count)(self.run.dataset.images(np.asarray(people)), people)
+
+    def copier(self, edit: str, count: int) -> Copier:
+        """What encodes copies for certificates under an edit."""
+        return Copier(self.run.glow, edit_named(edit), count, Stream(self.draws, "under"))
 
     def judged(self) -> Crowd:
         """The people whom the cell's question is about."""
@@ -116,7 +134,7 @@ class Auditor:
         """The certifier for a method and people, who share a failure probability if the settings say so."""
         proofs = dict[int, Proof]() if self.keeps_proofs else None
         subject = Subject(self.network, self.similar, self.draws, self._producers(people), proofs)
-        return Certifier.of(method, subject, self.settings, sigma_rs=self.noise, people=len(people))
+        return Certifier.of(method, subject, self.settings, sigma_rs=self.noise, people=len(people), under=self.under)
 
     def expected_abstention(self, method: str) -> float:
         """Roughly the share of people who abstain merely because of the number of samples."""

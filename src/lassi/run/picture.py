@@ -38,8 +38,9 @@ def certify_picture(auditor: Auditor, path: Path, method: str) -> PictureAudit:
             "The settings share alpha among all people, and one more picture was not counted among them.",
             hint="Add --set family=each.",
         )
-    z = torch.from_numpy(run.encode(decode(path, run.dataset.size)[None]))
-    people = People(z, [FROM_ELSEWHERE])
+    image = decode(path, run.dataset.size)[None]
+    z = torch.from_numpy(run.encode(image))
+    people = People(z, [FROM_ELSEWHERE], lambda numbers, edit, count: auditor.copier(edit, count)(image, numbers))
     certifier = auditor.certifier(method, people)
     (found,) = certify_people(certifier, people)
     found = found.about(auditor.depends_on(certifier) | {"picture": digest(z[0].tolist())})

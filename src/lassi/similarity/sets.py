@@ -52,6 +52,10 @@ class SimilaritySet:
         """The same set with its directions on another device."""
         return self if self.directions.device == device else SimilaritySet(self.directions.to(device), self.radius)
 
+    def of(self, row: int, count: int) -> "SimilaritySet":
+        """The set of one person, for that many pictures of them."""
+        return self if self.is_shared else SimilaritySet(self.directions[row].expand(count, -1, -1), self.radius)
+
     @property
     def is_shared(self) -> bool:
         """Whether everybody has the same directions; smoothed certificates require it."""

@@ -44,6 +44,9 @@ class ExactJoint(Method[Search]):
     def plan(self, settings: "Certification", radius: float, sigma_rs: float) -> Search:  # noqa: ARG002
         return Search(settings.flip, settings.max_boxes)
 
+    def within(self, plan: Search) -> Search:
+        return replace(plan, flip=1.0)
+
     def certify(self, subject: Subject, people: People, plan: Search) -> list[Certificate]:
         model, similar = subject.model, subject.similar
         limit = plan.flip * similar.radius
