@@ -36,7 +36,7 @@ def test_results_of_another_format_are_refused_in_one_sentence(tiny_run: Run, tm
     with pytest.raises(UserError, match=r"was not written by this version of lassi \(see 'cells'\)"):
         from_json(path.read_bytes(), called="r")
     forge(path, lambda content: content.update(format=1))
-    with pytest.raises(UserError, match=r"has format 1, but this version of lassi reads format 3"):
+    with pytest.raises(UserError, match=r"has format 1, but this version of lassi reads format 4"):
         from_json(path.read_bytes(), called="results.json")
     forge(path, lambda content: content.update(format=list(range(1000))))
     with pytest.raises(UserError, match=r"has format \[0, 1, 2.{,80}…") as refused:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,9 @@ from lassi.data.edits import edit_named
 from lassi.pipeline.stages import run_recipe
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import write_report
+from lassi.results.paper.shown import Pictures
 from lassi.results.store import read_results
+from lassi.results.summary import tables
 from lassi.run.auditor import Auditor
 from lassi.run.end_points import load_end_points, make_end_points
 from lassi.run.picture import certify_picture
@@ -191,3 +194,37 @@ def test_a_picture_is_certified_under_an_edit_of_itself(finished: Path, tmp_path
     kept = auditor.certify("exact-joint", auditor.judged())[1]
     assert [c.outcome for c in found] == [c.outcome for c in kept][:6]
     assert {c.under for c in found} == {"noise"}
+
+
+def test_certificates_under_edits_that_a_recipe_asks_for_are_counted_in_results_page_and_table(
+    copied: Path, lassi: Callable[..., tuple[int, str, str]]
+) -> None:
+    plain = read_results(copied)
+    changes = ['certify.under.edits=["noise", "jpeg-95"]', "certify.under.variants=60"]
+    changed = load_recipe(str(NANO), changes)
+    run = run_recipe(changed, copied, compute=REPLACING)
+    for cell, before, found in zip(run.cells, plain.cells, read_results(copied).cells, strict=True):
+        assert [(own.method, own.edit) for own in found.under] == [
+            (method, edit) for method in ("exact-joint", "exact-modular") for edit in ("noise", "jpeg-95")
+        ]
+        for own in found.under:
+            auditor = replace(Auditor.of(run, cell), under=own.edit)
+            certificates = auditor.certificates(own.method)
+            certified = sum(certificate.is_certified for certificate in certificates)
+            assert {c.figures.get("variants") for c in certificates} <= {None, 60 if own.edit == "noise" else 1}
+            assert own.result.outcomes.certified == certified <= found.certificates[own.method].outcomes.certified
+            assert own.result.alpha == (0.05 if own.edit == "noise" and certified else 0.0)
+        assert before.under == []
+        assert found.certificates["exact-joint"].share == before.certificates["exact-joint"].share
+    assert "with copies: ±1 grey level" in (copied / "report.html").read_text()
+    share = read_results(copied).cells[-1].under[0].result.share.interval.share
+    code, out, _ = lassi("recheck", str(copied), "--sample", "2")
+    assert code == 0, out
+    table = tables(read_results(copied), Pictures("shapes", 16))[0]
+    assert dict(zip(table.columns, table.rows[-1], strict=True))["exact-joint, noise"] == f"{share:.1%}"
+
+
+def test_edits_without_an_exact_method_are_refused_before_any_work(tmp_path: Path) -> None:
+    changes = ['certify.under.edits=["noise"]', 'certify.methods=["smoothed-modular"]']
+    with pytest.raises(UserError, match="has no exact method"):
+        run_recipe(load_recipe(str(NANO), changes), tmp_path / "run", compute=ONE)

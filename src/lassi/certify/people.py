@@ -70,7 +70,7 @@ class Certifier:
     @property
     def seed(self) -> int | None:
         """The seed of the draws; None if there are none."""
-        draws = isinstance(self.method, SmoothedMethod) or (self.under is not None and self.under.gamma > 0)
+        draws = isinstance(self.method, SmoothedMethod) or (self.under is not None and self.under.draws)
         return self.subject.seed if draws else None
 
     @property

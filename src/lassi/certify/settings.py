@@ -7,7 +7,8 @@ from lassi.base.errors import UserError
 from lassi.base.ranges import MULTIPLE, Either, OneOf, Several, Text, Whole, refuse_twice, refuse_unfit
 from lassi.certify.exact.balls import MAX_BOXES
 from lassi.certify.intervals import Budget, Family
-from lassi.certify.methods import refuse_unknown
+from lassi.certify.method import SmoothedMethod
+from lassi.certify.methods import method_named, refuse_unknown
 from lassi.certify.smoothed.settings import (
     Alpha,
     Centre,
@@ -74,7 +75,17 @@ class Certification:
                 f"'certify.candidates' is {self.candidates:,}, but 'certify.n0' is only {self.n0:,}.",
                 hint=f"Choose at most {self.n0:,} candidates, or more samples n0.",
             )
+        if self.under is not None and not self.exact_methods:
+            raise UserError(
+                "'certify.under' is given, but 'certify.methods' has no exact method.",
+                hint="Add exact-joint or exact-modular, or leave out [certify.under].",
+            )
         self.centres(1.0)
+
+    @property
+    def exact_methods(self) -> list[str]:
+        """The methods whose model is not smoothed."""
+        return [name for name in self.methods if not isinstance(method_named(name), SmoothedMethod)]
 
     def centres(self, radius: float) -> CentreSmoothing:
         """How R is smoothed along S(x) of radius ε."""

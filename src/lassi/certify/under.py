@@ -69,9 +69,14 @@ class UnderPlan:
     gamma: float
     variants: int
 
+    @property
+    def draws(self) -> bool:
+        """Whether copies are drawn at random."""
+        return self.gamma > 0
+
     def at_least(self, held: int) -> float:
         """The least share of all possible copies that hold, with confidence 1 − γ, if so many of the variants do."""
-        return lower_bound(held, self.variants, self.gamma) if self.gamma else float(held == self.variants)
+        return lower_bound(held, self.variants, self.gamma) if self.draws else float(held == self.variants)
 
     def is_shown_by(self, held: int) -> bool:
         """Whether so many variants are enough."""
@@ -124,7 +129,8 @@ def include_copies(
         own = replace(subject, similar=subject.similar.of(row, len(z)), proofs=None)
         copies = method.certify(own, People(z, [people.numbers[row]] * len(z)), method.within(plan))
         held[row] = sum(copy.is_certified and copy.predicted == found[row].predicted for copy in copies)
-    return [_with_copies(certificate, under, held.get(row)) for row, certificate in enumerate(found)]
+    seed = subject.seed if under.draws else None
+    return [_with_copies(replace(own, seed=seed), under, held.get(row)) for row, own in enumerate(found)]
 
 
 def _with_copies(own: Certificate, under: UnderPlan, held: int | None) -> Certificate:

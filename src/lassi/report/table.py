@@ -7,10 +7,11 @@ from markupsafe import Markup, escape
 
 from lassi.certify.intervals import Interval
 from lassi.certify.methods import METHODS
+from lassi.data.edits import edit_named
 from lassi.report.numbers import at_least, number, percent
 from lassi.report.records import ModelRow, QuestionView
 from lassi.results.records import MethodResult, Outcomes
-from lassi.results.summary import Spread
+from lassi.results.summary import Spread, UnderSummary
 
 LINE = Markup("<br>")
 NOTHING = Markup("–")
@@ -30,6 +31,7 @@ def columns_of(view: QuestionView) -> list[Column]:
     """The columns next to the model's name."""
     columns = [Column("plain accuracy", _accuracy)]
     columns += [Column(METHODS[name].title, _certificate(name)) for name in view.certificates]
+    columns += [Column(_heading(own), _under(place)) for place, own in enumerate(view.models[0].summary.under)]
     if view.has_truth:
         columns.append(Column("truly unfair", _truth(view.certificates[0])))
     if view.paper_setting:
@@ -48,6 +50,21 @@ def _certificate(name: str) -> Cell:
     def cell(row: ModelRow) -> Markup:
         found = row.summary.certificates[name]
         figures = interval(found.first.share.interval) + LINE + f"accuracy {percent(found.accuracy.mean)}"
+        return LINE.join([spread(found.share), soft(figures), *_others(found.first.outcomes)])
+
+    return cell
+
+
+def _heading(own: UnderSummary) -> str:
+    return f"{METHODS[own.method].title}, with copies: {edit_named(own.edit).title}"
+
+
+def _under(place: int) -> Cell:
+    """The share of people who are certified together with copies of their picture, and the outcomes of the others."""
+
+    def cell(row: ModelRow) -> Markup:
+        found = row.summary.under[place].summary
+        figures = interval(found.first.share.interval)
         return LINE.join([spread(found.share), soft(figures), *_others(found.first.outcomes)])
 
     return cell

@@ -1,6 +1,5 @@
 """Writing the report of a run: its document, drawn as a page."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from lassi.base.sealed import Damaged
 from lassi.base.sealed_text import SealedText
 from lassi.report.document import document_of
 from lassi.report.page import render
-from lassi.results.measure import certificate_results, made_of
-from lassi.results.records import MethodResult, Results
-from lassi.results.store import read_results, results_digest
+from lassi.results.measure import certificate_results, made_of, under_results
+from lassi.results.records import Results
+from lassi.results.store import read_results, results_digest, without_times
 from lassi.run.folder import PAGE
 from lassi.run.run import Run
 
@@ -76,16 +75,12 @@ def refuse_unfinished(run: Run, results: Results) -> None:
             )
         if found.made_of != made_of(run, cell, certified=True):
             raise _outdated(run)
-        if _without_times(found.certificates) != _without_times(certificate_results(run, cell)):
+        now = replace(found, certificates=certificate_results(run, cell), under=under_results(run, cell))
+        if without_times(found) != without_times(now):
             raise UserError(
                 f"The results in '{run.folder}' do not match the certificates ({cell.name}).",
                 hint=f"Run: {run.command}",
             )
-
-
-def _without_times(results: Mapping[str, MethodResult]) -> dict[str, MethodResult]:
-    """Without the time per person, which also counts people certified later."""
-    return {method: replace(result, seconds_per_person=None) for method, result in results.items()}
 
 
 def _outdated(run: Run) -> UserError:

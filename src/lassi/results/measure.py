@@ -29,6 +29,7 @@ from lassi.results.records import (
     PlainTruth,
     Results,
     TruthResult,
+    UnderResult,
 )
 from lassi.results.truth import measure_truth
 from lassi.run.auditor import Auditor
@@ -111,6 +112,7 @@ def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
         _plain_truth(run, cell, model) if run.knows_truth(cell) else None,
         certificate_results(run, cell) if certified else {},
         made_of(run, cell, certified=certified),
+        under_results(run, cell) if certified else [],
     )
 
 
@@ -122,6 +124,9 @@ def made_of(run: Run, cell: Cell, *, certified: bool) -> dict[str, str]:
         people = auditor.judged()
         found |= {name: auditor.certifier(name, people).settings_hash for name in auditor.settings.methods}
         found |= {f"certificates, {name}": _content(auditor, name) for name in auditor.settings.methods}
+        for method, own in auditor.with_copies():
+            found[f"{method} under {own.under}"] = own.certifier(method, people).settings_hash
+            found[f"certificates, {method} under {own.under}"] = _content(own, method)
     return found
 
 
@@ -154,19 +159,31 @@ def certificate_results(run: Run, cell: Cell) -> dict[str, MethodResult]:
     """What the certificates of a cell show, by method; the first is also compared with the truth, if known."""
     auditor = Auditor.of(run, cell)
     judged = run.judged(cell.question)
-    labels, units = run.labels(cell.task, judged), run.units(judged)
-    people, found = auditor.judged(), dict[str, MethodResult]()
+    units, found = run.units(judged), dict[str, MethodResult]()
     for method in auditor.settings.methods:
-        certificates = auditor.certificates(method)
-        result = counted(certificates, labels, units, seed=run.seed)
         answers = load_end_points(auditor, method)
+        certificates = auditor.certificates(method)
         ends = None if answers is None else end_point_counts(certificates, answers, units, seed=run.seed)
-        seconds = auditor.file(auditor.certifier(method, people)).seconds_per_person
-        found[method] = replace(result, seconds_per_person=seconds, end_points=ends)
+        found[method] = replace(_counted(auditor, method), end_points=ends)
     if run.knows_truth(cell) and found:
         first = auditor.settings.methods[0]
         found[first] = replace(found[first], truth=scene_counts(auditor.certificates(first, SCENES)))
     return found
+
+
+def under_results(run: Run, cell: Cell) -> list[UnderResult]:
+    """What the certificates of a cell show that include copies of people's pictures."""
+    asked = Auditor.of(run, cell).with_copies()
+    return [UnderResult(method, own.under, _counted(own, method)) for method, own in asked if own.under]
+
+
+def _counted(auditor: Auditor, method: str) -> MethodResult:
+    """The counts from the certificates of the people who are judged."""
+    run, judged = auditor.run, auditor.run.judged(auditor.cell.question)
+    labels, units = run.labels(auditor.cell.task, judged), run.units(judged)
+    seconds = auditor.file(auditor.certifier(method, auditor.judged())).seconds_per_person
+    result = counted(auditor.certificates(method), labels, units, seed=run.seed)
+    return replace(result, seconds_per_person=seconds)
 
 
 def has_certificates(run: Run) -> bool:
@@ -174,6 +191,7 @@ def has_certificates(run: Run) -> bool:
     try:
         for cell in run.cells:
             certificate_results(run, cell)
+            under_results(run, cell)
     except UserError:
         return False
     return bool(run.cells)

@@ -8,7 +8,7 @@ from lassi.recipe.cells import ModelSpec, Question
 from lassi.similarity.judging import DirectionFigures
 from lassi.similarity.truth import Coverage, Estimate
 
-FORMAT = 3  # of results.json; raise it whenever a record changes
+FORMAT = 4  # of results.json; raise it whenever a record changes
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,15 @@ class MethodResult:
 
 
 @dataclass(frozen=True)
+class UnderResult:
+    """The certificates of one model by an exact method that include copies of people's pictures under an edit."""
+
+    method: str
+    edit: str
+    result: MethodResult
+
+
+@dataclass(frozen=True)
 class PlainTruth:
     """The plain model on scenes for which all truly similar people are known."""
 
@@ -100,6 +109,7 @@ class CellResult:
         made_of: the content of flow, directions, representation and classifier, and hashes of each method's settings
             and certificates.
         end_points_equal: the share of them who get the same answer from the plain model at all ends of S(x).
+        under: certificates that include copies of people's pictures.
     """
 
     question: Question
@@ -114,6 +124,7 @@ class CellResult:
     truth: PlainTruth | None = None
     certificates: dict[str, MethodResult] = field(default_factory=dict)
     made_of: dict[str, str] = field(default_factory=dict)
+    under: list[UnderResult] = field(default_factory=list)
 
     @property
     def scores(self) -> Scores:

@@ -14,7 +14,7 @@ from lassi.base.outside import shown
 from lassi.base.sealed import MOST_BYTES, document_of, seal, typed, unseal
 from lassi.certify.certificate import KIND as CERTIFICATE
 from lassi.certify.certificate import Certificate, Outcome
-from lassi.results.records import FORMAT, Results
+from lassi.results.records import FORMAT, CellResult, Results
 from lassi.run.folder import RESULTS, existing_run
 
 KIND = "results"  # of document
@@ -41,14 +41,14 @@ def as_json(results: Results) -> dict[str, Any]:
 
 def results_digest(results: Results) -> str:
     """A hash of all figures but times, by which a page names the results that it shows."""
-    cells = [
-        replace(
-            cell,
-            certificates={name: replace(found, seconds_per_person=None) for name, found in cell.certificates.items()},
-        )
-        for cell in results.cells
-    ]
-    return digest(as_json(replace(results, cells=cells)))
+    return digest(as_json(replace(results, cells=[without_times(cell) for cell in results.cells])))
+
+
+def without_times(cell: CellResult) -> CellResult:
+    """Without the time per person, which also counts people certified later."""
+    certificates = {name: replace(found, seconds_per_person=None) for name, found in cell.certificates.items()}
+    under = [replace(found, result=replace(found.result, seconds_per_person=None)) for found in cell.under]
+    return replace(cell, certificates=certificates, under=under)
 
 
 def read_results(folder: Path) -> Results:

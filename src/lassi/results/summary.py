@@ -62,6 +62,15 @@ class MethodSummary:
 
 
 @dataclass(frozen=True)
+class UnderSummary:
+    """Certificates of one model that include copies of people's pictures under an edit, over its seeds."""
+
+    method: str
+    edit: str
+    summary: MethodSummary
+
+
+@dataclass(frozen=True)
 class ModelSummary:
     """One model of a question over its seeds.
 
@@ -76,6 +85,7 @@ class ModelSummary:
     distance: Spread
     end_points_equal: Spread
     certificates: dict[str, MethodSummary]
+    under: list[UnderSummary]
     cells: list[CellResult]
 
     @property
@@ -143,6 +153,10 @@ def _summary(cells: list[CellResult]) -> ModelSummary:
         Spread.of(cell.distance for cell in cells),
         Spread.of(cell.end_points_equal for cell in cells),
         {method: _method_summary([cell.certificates[method] for cell in cells]) for method in first.certificates},
+        [
+            UnderSummary(own.method, own.edit, _method_summary([cell.under[place].result for cell in cells]))
+            for place, own in enumerate(first.under)
+        ],
         cells,
     )
 
@@ -196,6 +210,7 @@ def _table(question: Question, models: Sequence[ModelSummary], pictures: Picture
     theirs = [paper_figures(pictures, question, model.model) for model in models]
     setting = next((paper.setting for paper in theirs if paper), None)
     columns = ["model", "accuracy", *(["smoothed accuracy"] if smoothed else []), *methods]
+    columns += [f"{own.method}, {own.edit}" for own in models[0].under]
     columns += ["truly unfair"] if has_truth else []
     columns += [f"paper ({setting}): accuracy, certified, unfair"] if setting else []
     rows = []
@@ -203,6 +218,7 @@ def _table(question: Question, models: Sequence[ModelSummary], pictures: Picture
         row = [name, model.accuracy.percent()]
         row += [model.certificates[smoothed].accuracy.percent()] if smoothed else []
         row += [model.certificates[method].share.percent() for method in methods]
+        row += [own.summary.share.percent() for own in model.under]
         row += [_truth(model, methods)] if has_truth else []
         rows.append(row + ([_paper(paper)] if setting else []))
     return Table(str(question), columns, rows)

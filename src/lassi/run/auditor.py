@@ -1,7 +1,7 @@
 """Certifying and attacking the people of a run: who they are, by which model, and where the certificates are kept."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -190,6 +190,13 @@ class Auditor:
             raise UserError(f"{method} certificates have no proofs to keep.", hint="Leave out --keep-proofs.")
         file = self.file(certifier, path)
         return file, certify_people(certifier, people, file, progress=progress)
+
+    def with_copies(self) -> Iterator[tuple[str, "Auditor"]]:
+        """Each exact method, and the auditor for each edit whose copies the recipe includes."""
+        under = self.settings.under
+        for method in self.settings.exact_methods if under else []:
+            for edit in under.edits if under else []:
+                yield method, replace(self, under=edit)
 
     def certificates(self, method: str, group: str | None = None) -> Sequence[Certificate]:
         """The certificates already made for a group, by default for the people who are judged."""

@@ -101,6 +101,8 @@ def make_certificates(run: Run, cell: Cell, compute: Compute) -> None:
     for method in auditor.settings.methods:
         auditor.certify(method, people, progress=progress)
         make_end_points(auditor, method, progress=progress)
+    for method, own in auditor.with_copies():
+        own.certify(method, people, progress=progress)
     if run.knows_truth(cell) and auditor.settings.methods:
         auditor.certify(auditor.settings.methods[0], auditor.people(SCENES), progress=progress)
 
