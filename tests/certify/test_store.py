@@ -134,7 +134,7 @@ def test_a_line_that_is_no_certificate_is_refused(path: Path, change: Change) ->
 
 
 def test_certificates_name_the_latents_they_are_about(path: Path) -> None:
-    with pytest.raises(UserError, match="has a certificate of person 0 for a different latent"):
+    with pytest.raises(UserError, match="is for a different latent"):
         certify(path, shift=1)
 
 

@@ -31,7 +31,9 @@ def test_a_newcomer_runs_the_demo_and_opens_its_page(tmp_path: Path) -> None:
     page = tmp_path / "runs/demo-quick/report.html"
     assert f"wrote {page.relative_to(tmp_path)}" in done.stdout
     assert page.stat().st_size < 5_000_000
-    for command in readme_commands()[1:]:
+    assert "Warning" not in done.stdout, "a recipe of ours passes the gate"
+    assert "Invisible changes" in done.stdout
+    for command in [*readme_commands()[1:], ["certify", "runs/demo-quick", "--strict"]]:
         message = subprocess.run([sys.executable, "-m", "lassi.cli.main", *command], cwd=tmp_path, **QUIETLY)
         assert message.returncode == 0, f"{command}: {message.stderr}"
     assert (tmp_path / "page.html").is_file()

@@ -20,11 +20,12 @@ SHAPES = Shapes(16)
 PEOPLE = SHAPES.people("test")[:300]
 
 
-def encode(images: Images) -> np.ndarray:
-    return images.reshape(len(images), -1).astype(np.float32)[:, ::7]
+def encode(images: Images) -> tuple[np.ndarray, np.ndarray]:
+    z = images.reshape(len(images), -1).astype(np.float32)[:, ::7]
+    return z, z.sum(1)
 
 
-DIM = encode(SHAPES.images(PEOPLE[:1])).shape[1]
+DIM = encode(SHAPES.images(PEOPLE[:1]))[0].shape[1]
 
 
 def latents(dataset=SHAPES, people=PEOPLE, encode=encode, *, flow: str = "f", folder=None, chunk: int = 256) -> Latents:
@@ -34,7 +35,7 @@ def latents(dataset=SHAPES, people=PEOPLE, encode=encode, *, flow: str = "f", fo
 def test_latents_are_those_of_the_encoder_and_are_encoded_once(tmp_path: Path) -> None:
     calls = []
 
-    def counting(images: Images) -> np.ndarray:
+    def counting(images: Images) -> tuple[np.ndarray, np.ndarray]:
         calls.append(len(images))
         return encode(images)
 
@@ -42,7 +43,9 @@ def test_latents_are_those_of_the_encoder_and_are_encoded_once(tmp_path: Path) -
     again = latents(SHAPES, PEOPLE, counting, flow="f", folder=tmp_path / "z")
     assert calls == [128, 128, 44]
     assert isinstance(again.z, np.memmap)
-    assert (again.z == encode(SHAPES.images(PEOPLE))).all()
+    z, log_prob = encode(SHAPES.images(PEOPLE))
+    assert (again.z == z).all()
+    assert (again.log_prob == log_prob).all()
     assert first.artefact.fingerprint == again.artefact.fingerprint
 
 
@@ -58,7 +61,7 @@ def test_another_flow_other_people_or_other_data_are_other_latents(cache_of_its_
 
 
 def _encode_into(folder: Path, pause: float) -> None:
-    def slowly(images: Images) -> np.ndarray:
+    def slowly(images: Images) -> tuple[np.ndarray, np.ndarray]:
         time.sleep(pause)
         return encode(images)
 
@@ -87,15 +90,15 @@ def test_a_killed_writer_leaves_no_cache(tmp_path: Path, until) -> None:
     writer.join()
     assert not (tmp_path / "z").exists()
     made = latents(SHAPES, PEOPLE, encode, flow="f", folder=tmp_path / "z")
-    assert (made.z == encode(SHAPES.images(PEOPLE))).all()
+    assert (made.z == encode(SHAPES.images(PEOPLE))[0]).all()
     assert [path.name for path in tmp_path.iterdir()] == ["z"]
 
 
 def test_a_latent_that_is_not_finite_is_refused_by_name(tmp_path: Path) -> None:
-    def broken(images: Images) -> np.ndarray:
-        z = encode(images)
+    def broken(images: Images) -> tuple[np.ndarray, np.ndarray]:
+        z, log_prob = encode(images)
         z[3, 5] = np.nan
-        return z
+        return z, log_prob
 
     with pytest.raises(UserError, match=rf"The latent of {SHAPES.describe(PEOPLE[3])[:20]}.* is not finite"):
         latents(SHAPES, PEOPLE, broken, flow="f", folder=tmp_path / "z")
@@ -111,4 +114,4 @@ def test_loading_says_what_is_missing_and_never_encodes(tmp_path: Path) -> None:
         stage.load()
     shutil.rmtree(tmp_path / "z")
     latents(folder=tmp_path / "z")
-    assert (stage.load().z == encode(SHAPES.images(PEOPLE))).all()
+    assert (stage.load().z == encode(SHAPES.images(PEOPLE))[0]).all()

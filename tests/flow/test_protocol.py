@@ -35,7 +35,7 @@ def test_any_flow_fills_the_latent_cache(tmp_path: Path) -> None:
     shapes = Shapes(16)
     people = shapes.people("test")[:20]
     encoder = Encoder(
-        lambda images: flow.encode(torch.from_numpy(images).float()).numpy(),
+        lambda images: (flow.encode(torch.from_numpy(images).float()).numpy(), np.zeros(len(images), np.float32)),
         flow="halves",
         latent_dim=flow.latent_dim,
     )

@@ -61,7 +61,9 @@ class Planted(Dataset):
 def people(tmp_path: Path) -> tuple[Latents, Latents]:
     dataset = Planted()
     train, valid = (
-        LatentsStage(dataset, dataset.people(split), Encoder(lambda z: z, "f" * 64, Q), tmp_path / f"z-{split}").make()
+        LatentsStage(
+            dataset, dataset.people(split), Encoder(lambda z: (z, z.sum(1)), "f" * 64, Q), tmp_path / f"z-{split}"
+        ).make()
         for split in ("train", "valid")
     )
     return train, valid

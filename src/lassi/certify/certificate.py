@@ -68,6 +68,7 @@ class Certificate:
         latent: a hash of the person's latent z.
         seed: of its draws; None if it has none.
         under: the edit whose copies of the picture it includes. [docs/certificates.md]
+        warnings: what makes it say less than it seems to say; see :mod:`lassi.certify.weakness`.
     """
 
     person: int
@@ -83,6 +84,7 @@ class Certificate:
     seed: int | None = None
     latent: str | None = None
     under: str | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def is_certified(self) -> bool:

@@ -8,11 +8,13 @@ certificates depend on (its *plan*), what it refuses beforehand, how it certifie
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from torch import Tensor
 
+from lassi.base.identity import array_hash
+from lassi.base.outside import shown
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
 from lassi.certify.proof import Proof
@@ -31,6 +33,7 @@ class People:
     """People: latents ``(B, q)``, and the numbers that identify their draws.
 
     Args:
+        warnings: of each of them, what makes their certificate say less than it seems to say; none where it is empty.
         copies: makes latents of edited copies of the pictures of some of them, ``(B, copies, q)``, from their numbers,
             the name of the edit and how many; a fixed edit makes one. Needed for certificates under an edit.
     """
@@ -38,16 +41,40 @@ class People:
     z: Tensor
     numbers: Sequence[int]
     copies: "Copies | None" = None
+    warnings: Sequence[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         assert len(self.z) == len(self.numbers), "every latent has a number"
+        assert not self.warnings or len(self.warnings) == len(self.numbers), "warnings are about each person"
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def at(self, rows: Sequence[int]) -> "People":
         """The people in these rows."""
-        return People(self.z[list(rows)], [self.numbers[row] for row in rows], self.copies)
+        warnings = [self.warnings[row] for row in rows] if self.warnings else ()
+        return People(self.z[list(rows)], [self.numbers[row] for row in rows], self.copies, warnings)
+
+    def identify(self, certificates: Sequence[Certificate]) -> list[Certificate]:
+        """Their certificates, with the latent and the warnings that each is about."""
+        warnings = self.warnings or [()] * len(self)
+        return [
+            replace(certificate, latent=latent_hash(z), warnings=own)
+            for certificate, z, own in zip(certificates, self.z, warnings, strict=True)
+        ]
+
+    def objection(self, row: int, certificate: Certificate) -> str | None:
+        """Why this is no certificate of the person in a row, as the end of a sentence; None if it is."""
+        if certificate.latent != latent_hash(self.z[row]):
+            return "is for a different latent"
+        if certificate.warnings != (self.warnings[row] if self.warnings else ()):
+            return f"has other warnings: {shown(', '.join(certificate.warnings) or 'none')}"
+        return None
+
+
+def latent_hash(z: Tensor) -> str:
+    """A hash of a person's latent ``(q,)``, by which a certificate names it."""
+    return array_hash(z.numpy())[:32]
 
 
 class Crowd(Protocol):
@@ -58,6 +85,10 @@ class Crowd(Protocol):
         """The numbers that identify them and their draws."""
 
     def __len__(self) -> int: ...
+
+    @property
+    def warnings(self) -> Sequence[tuple[str, ...]]:
+        """What makes the certificate of each say less than it seems to say; none where it is empty."""
 
     def at(self, rows: Sequence[int]) -> People:
         """The people in these rows, with their latents."""

@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from torch import Tensor
 
 from lassi.base.errors import UserError, unknown
-from lassi.base.identity import array_hash, digest
+from lassi.base.identity import digest
 from lassi.base.progress import SILENT, Progress
 from lassi.base.threads import one_thread_each
 from lassi.base.workers import chunks, cores, map_chunks
@@ -148,7 +147,7 @@ def certify_people(
     proofs = certifier.subject.proofs
     kept = None if proofs is None else ProofFile(file.path)
     with file.writing() if _missing(people, file, kept) else file.only_reading():  # a complete one may be read-only
-        refuse_other_latents(file, people)
+        refuse_others(file, people)
         kept = None if proofs is None else ProofFile(file.path)  # another process may have written in the meantime
         if kept is not None:
             kept.refuse_others_than(file.people)
@@ -182,8 +181,7 @@ def _certified(
         chosen = list(rows[part.start : part.stop])
         some = people.at(chosen)
         found = certifier.for_rows(chosen)(some)
-        named = [replace(c, latent=latent_hash(z)) for c, z in zip(found, some.z, strict=True)]
-        return named, time.perf_counter() - began
+        return some.identify(found), time.perf_counter() - began
 
     yield from on_all_cores(work, len(rows), what=f"certifying ({certifier.method.name})", progress=progress)
 
@@ -193,19 +191,14 @@ def in_chunks(people: Crowd) -> Iterator[People]:
     return (people.at(rows) for rows in chunks(len(people), CHUNK))
 
 
-def latent_hash(z: Tensor) -> str:
-    """A hash of a person's latent ``(q,)``, by which a certificate names it."""
-    return array_hash(z.numpy())[:32]
-
-
-def refuse_other_latents(file: CertificateFile, people: Crowd) -> None:
-    """Refuse a file whose certificates of these people are about latents other than theirs."""
+def refuse_others(file: CertificateFile, people: Crowd) -> None:
+    """Refuse a file whose certificates of these people are about other latents, or state other warnings."""
     for some in in_chunks(people):
         known = some.at(np.flatnonzero(file.has(some.numbers)).tolist())
-        for certificate, z in zip(file.of(known.numbers), known.z, strict=True):
-            if certificate.latent != latent_hash(z):
+        for row, certificate in enumerate(file.of(known.numbers)):
+            if objection := known.objection(row, certificate):
                 raise UserError(
-                    f"'{file.path}' has a certificate of person {certificate.person} for a different latent.",
+                    f"The certificate of person {certificate.person} in '{file.path}' {objection}.",
                     hint="The latents or the certificates were changed: certify again, to a new file.",
                 )
 

@@ -9,6 +9,9 @@ from lassi.base.ranges import Number
 from lassi.cli.command import Json, Threads, a_radius, a_seed, command, echo, print_json, print_table, warn, within
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lassi.certify.weakness import Finding
     from lassi.results.records import MethodResult
     from lassi.run.auditor import Auditor
 
@@ -86,6 +89,9 @@ def certify(
             "--under", help="Include copies of each picture under an edit: {edits}.", show_default="the picture alone"
         ),
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse where a warning says that certificates mean less than they seem.")
+    ] = False,
     changes: Changes = None,
     keep_proofs: Annotated[
         bool, typer.Option("--keep-proofs", help="Keep what `lassi recheck` needs to check exact certificates faster.")
@@ -114,13 +120,19 @@ def certify(
     from lassi.certify.methods import default_method, method_named
     from lassi.data.edits import edit_named
     from lassi.results.counting import counted
+    from lassi.run.gate import about_pictures, as_records, refuse_weak
 
     auditor = _auditor(run, model, task, sensitive, kind, radius, sigma_rs, seed, changes, threads)
     auditor = replace(auditor, under=under and edit_named(under).name)
     chosen = method_named(method or default_method(auditor.similar, under=under)).name
+    if strict:
+        refuse_weak(auditor.findings)
     if image is not None:
-        return _certify_picture(auditor, image, chosen, out, as_json)
+        return _certify_picture(auditor, image, chosen, out, as_json, strict=strict)
     people = auditor.people(split or auditor.run.judged(auditor.cell.question), every=every)
+    weaknesses = [*auditor.findings, *about_pictures(people)]
+    if strict:
+        refuse_weak(weaknesses)
     _warn_of_abstentions(auditor, chosen)
     auditor = replace(auditor, keeps_proofs=keep_proofs)
     file, found = auditor.certify(chosen, people, out, progress=for_stream())
@@ -129,8 +141,11 @@ def certify(
     result = counted(found, labels, units, seed=auditor.run.seed)
     if as_json:
         cell = {"question": auditor.cell.question, "model": auditor.cell.model, "seed": auditor.cell.seed}
-        return print_json({"file": str(file.path), "method": chosen, "under": under, **cell, "result": result})
+        named = {"file": str(file.path), "method": chosen, "under": under, "warnings": as_records(weaknesses)}
+        return print_json({**named, **cell, "result": result})
     _print_counts(result, chosen if under is None else f"{chosen}, under {edit_named(under).title}")
+    _print_edits(auditor)
+    _print_weaknesses(weaknesses)
     echo(f"wrote {file.path}")
     return None
 
@@ -141,23 +156,60 @@ def _warn_of_abstentions(auditor: "Auditor", method: str) -> None:
         warn(f"With so few samples, about {abstains:.0%} of people will abstain.", "Raise n0 to 10000.")
 
 
-def _certify_picture(auditor: "Auditor", image: Path, method: str, out: Path | None, as_json: bool) -> None:
+def _print_edits(auditor: "Auditor") -> None:
+    """What invisible edits change, if copies of the pictures of the people who are judged have been encoded."""
+    from lassi.base.stage import Missing
+    from lassi.data.edits import edit_named
+    from lassi.results.stability import changes_of, moves
+
+    run, cell = auditor.run, auditor.cell
+    group = run.judged(cell.question)
+    try:
+        moved, changed = moves(run, group), changes_of(run, cell)
+    except Missing:
+        return
+    echo(f"Invisible changes of the pictures of {moved[0].people:,} people (latents are {moved[0].length:.3g} long):")
+    rows = [
+        [
+            edit_named(own.edit).title,
+            f"{far.moved:.3g}",
+            f"{own.per_copy:.1%}",
+            f"{own.any.share:.1%}" if own.copies > 1 else "",
+        ]
+        for far, own in zip(moved, changed, strict=True)
+    ]
+    columns = ["edit", "moves the latent by", "another class, per copy", f"in any of {changed[0].copies}"]
+    print_table(columns, rows, right=columns[1:])
+
+
+def _print_weaknesses(found: "Sequence[Finding]") -> None:
+    for finding in found:
+        echo(f"Warning: {finding}")
+
+
+def _certify_picture(
+    auditor: "Auditor", image: Path, method: str, out: Path | None, as_json: bool, *, strict: bool
+) -> None:
     from lassi.data.sheet import refuse_overwriting, save_sheet
+    from lassi.run.gate import as_records, refuse_weak
     from lassi.run.picture import certify_picture
 
     path = out or Path(f"{image.stem}-similar.png")
     refuse_overwriting(path, reads=image)
     audit = certify_picture(auditor, image, method)
-    found = audit.certificate
+    found, weaknesses = audit.certificate, [*auditor.findings, *audit.findings]
+    if strict:
+        refuse_weak(weaknesses)
     save_sheet(audit.sheet, path)
     if as_json:
-        return print_json(found.as_json() | {"sheet": str(path)})
+        return print_json(found.as_json() | {"sheet": str(path), "warnings": as_records(weaknesses)})
     values = auditor.run.dataset.attribute(auditor.cell.task).values
     predicted = "the model abstains" if found.predicted is None else values[found.predicted]
     echo(f"{image.name}: {auditor.cell.task}: {predicted}. {found.outcome.value} ({method})")
     if found.counterexample is not None:
         t = ", ".join(f"{value:.4g}" for value in found.counterexample.t)
         echo(f"At t = ({t}) the prediction is {values[found.counterexample.predicted]}.")
+    _print_weaknesses(weaknesses)
     echo(f"wrote {path}")
     return None
 

@@ -9,7 +9,7 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +23,8 @@ from lassi.base.outside import shown
 from lassi.base.ranges import MULTIPLE, SEED, Rule
 
 if TYPE_CHECKING:
-    from lassi.results.summary import Table
+    from lassi.results.paper.shown import Pictures
+    from lassi.results.records import Results
 
 MOST_SHOWN = 4000  # characters in a line
 WIDTH_IN_FILES = 140  # columns of a table that is not printed to a terminal
@@ -250,11 +251,18 @@ def print_json(document: object) -> None:
     typer.echo(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def print_summary(tables: "Sequence[Table]") -> None:
-    """A table for each question of a run."""
-    for table in tables:
+def print_summary(results: "Results", pictures: "Pictures") -> None:
+    """A table for each question of a run, what invisible changes do, and warnings."""
+    from lassi.results.summary import edits_table, tables, warnings_in
+
+    for table in tables(results, pictures):
         echo(f"\n{table.title}")
         print_table(table.columns, table.rows, right=table.columns[1:-1])
+    if edits := edits_table(results):
+        echo(f"\n{edits.title}")
+        print_table(edits.columns, edits.rows, right=edits.columns[2:])
+    for warning in warnings_in(results):
+        echo(f"Warning: {warning}")
 
 
 def print_table(columns: list[str], rows: list[list[str]], *, right: Collection[str] = ()) -> None:

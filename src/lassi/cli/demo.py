@@ -46,7 +46,6 @@ def demo(
     from lassi.pipeline.stages import run_stages
     from lassi.recipe.recipe import load_recipe
     from lassi.results.paper.shown import Pictures
-    from lassi.results.summary import tables
     from lassi.run.folder import PAGE
 
     use_threads(threads)
@@ -57,7 +56,7 @@ def demo(
     assert done.results is not None
     if as_json:
         return print_json({"written": [str(path) for path in done.written], "results": done.results})
-    print_summary(tables(done.results, Pictures(recipe.data.name, recipe.data.size)))
+    print_summary(done.results, Pictures(recipe.data.name, recipe.data.size))
     for path in done.written:
         echo(f"wrote {path}")
     echo(f"Open {folder / PAGE} in a browser to see what was proven, for whom, and what was not.")

@@ -73,7 +73,16 @@ def directions(
 
 
 def _print_summary(summary: "Sequence[DirectionsSummary]") -> None:
-    columns = ["attribute", "kind", "vectors", "length", "rarest class", "separates", "may be off by", "also changes"]
+    columns = [
+        "attribute",
+        "kind",
+        "vectors",
+        "length",
+        "rarest class",
+        "separates (majority)",
+        "may be off by",
+        "also changes",
+    ]
     rows = [
         [
             a.attribute,
@@ -81,7 +90,7 @@ def _print_summary(summary: "Sequence[DirectionsSummary]") -> None:
             str(a.vectors),
             f"{a.norm:.2f}",
             ("" if a.least_class is None else f"{a.least_class:,}") + (" (rare)" if a.is_rare else ""),
-            "" if a.probe is None else f"{a.probe:.1%}",
+            "" if a.probe is None else f"{a.probe:.1%} ({a.majority:.1%})",
             "" if a.relative_error is None else f"{a.relative_error:.2f} rad",
             ", ".join(f"{name} {value:+.2f}" for name, value in list(a.also_changes.items())[:4]),
         ]

@@ -37,7 +37,6 @@ def run(
     from lassi.pipeline.stages import default_folder, run_stages
     from lassi.recipe.recipe import load_recipe
     from lassi.results.paper.shown import Pictures
-    from lassi.results.summary import tables
     from lassi.run.folder import PAGE
 
     use_threads(threads)
@@ -47,7 +46,7 @@ def run(
     if as_json:
         return print_json({"written": [str(path) for path in done.written]})
     if done.results is not None:
-        print_summary(tables(done.results, Pictures(settings.data.name, settings.data.size)))
+        print_summary(done.results, Pictures(settings.data.name, settings.data.size))
     for path in done.written:
         echo(f"wrote {path}")
     if folder / PAGE in done.written:

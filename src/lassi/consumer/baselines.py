@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -80,11 +80,19 @@ class BaselineTrainee:
     def loss(self, step: int) -> Tensor:
         rows = self.batches(step)
         logits = self.model(_on_device_of(self.model, self._train.load(rows)))
-        return F.cross_entropy(logits, torch.from_numpy(self._train.labels[rows]).to(logits.device))
+        return self.error(logits, torch.from_numpy(self._train.labels[rows]).to(logits.device))
+
+    def error(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The loss of a batch of logits ``(B, K)``."""
+        return F.cross_entropy(logits, labels)
 
     def validate(self) -> float:
         """The share of mistakes."""
-        return float((predict(self.model, self._valid) != self._valid.labels).mean())
+        return self.mistakes(predict(self.model, self._valid), self._valid.labels)
+
+    def mistakes(self, predicted: Integers, labels: Integers) -> float:
+        """What is to be as small as possible on validation people."""
+        return float((predicted != labels).mean())
 
 
 @torch.no_grad()
@@ -126,6 +134,7 @@ class BaselineStage(TrainedStage[BaselineTrainee]):
     """A baseline, trained and saved; it keeps the epoch with the fewest validation mistakes."""
 
     wording = Wording("training a baseline", "people")
+    pupil: ClassVar[type[BaselineTrainee]] = BaselineTrainee
 
     folder: Path
     shape: BaselineShape
@@ -137,16 +146,19 @@ class BaselineStage(TrainedStage[BaselineTrainee]):
 
     @cached_property
     def identity(self) -> Identity:
+        return Identity(STAGE, VERSION, self.described(), dict(self.parents), self.seed)
+
+    def described(self) -> dict[str, Any]:
+        """What distinguishes it from others with the same parents and seed."""
         described = asdict(self.settings) | asdict(self.shape)
-        described |= {"labels": array_hash(self.train.labels), "valid_labels": array_hash(self.valid.labels)}
-        return Identity(STAGE, VERSION, described, dict(self.parents), self.seed)
+        return described | {"labels": array_hash(self.train.labels), "valid_labels": array_hash(self.valid.labels)}
 
     def trainee(self, compute: Compute) -> BaselineTrainee:
         if len(np.unique(self.train.labels)) < 2:
             raise UserError("All training people belong to one class.", hint="Choose a task that varies.")
-        stream = Stream(self.seed, "baseline")
+        stream = Stream(self.seed, self.identity.stage)
         model = self.shape.new(stream=stream.child("weights")).to(usable(compute.device))
-        return BaselineTrainee(model, self.train, self.valid, self.settings.batch, stream.child("order"))
+        return self.pupil(model, self.train, self.valid, self.settings.batch, stream.child("order"))
 
     def schedule(self, trainee: BaselineTrainee) -> TrainSettings:
         settings = self.settings
@@ -156,13 +168,17 @@ class BaselineStage(TrainedStage[BaselineTrainee]):
         return {"best_step": trained.step, "mistakes": trained.value}
 
 
-def load_baseline(folder: Path) -> nn.Module:
-    """Load a baseline, in evaluation mode."""
+def load_baseline(folder: Path, stage: str = STAGE) -> nn.Module:
+    """Load a baseline, in evaluation mode.
+
+    Args:
+        stage: what it should be, if not a baseline.
+    """
     artefact = Artefact(folder)
-    if artefact.identity.stage != STAGE:
-        raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a baseline.", hint="Check the path.")
+    if artefact.identity.stage != stage:
+        raise UserError(f"'{folder}' holds a {artefact.identity.stage}, not a {stage}.", hint="Check the path.")
     settings = artefact.identity.settings
     with artefact.understood():
         shape = BaselineShape(settings["kind"], settings["num_classes"], settings["latent_dim"])
-        called = f"the baseline in '{folder}'"
+        called = f"the {stage} in '{folder}'"
         return built(lambda: shape.new(stream=Stream(0, "unused")), artefact.tensors(), called=called)

@@ -91,11 +91,12 @@ def register_edit(edit: Edit) -> None:
 for _edit in (
     Edit("noise", "±1 grey level", partial(_noise, levels=1), is_random=True),
     Edit("noise-2", "±2 grey levels", partial(_noise, levels=2), is_random=True),
-    Edit("jpeg-95", "JPEG, quality 95", partial(_each, edit=partial(_jpeg, quality=95))),
-    Edit("jpeg-90", "JPEG, quality 90", partial(_each, edit=partial(_jpeg, quality=90))),
-    Edit("resize", "one pixel larger and back", partial(_each, edit=_resize)),
+    Edit("jpeg-95", "JPEG 95", partial(_each, edit=partial(_jpeg, quality=95))),
+    Edit("jpeg-90", "JPEG 90", partial(_each, edit=partial(_jpeg, quality=90))),
+    Edit("resize", "resized", partial(_each, edit=_resize)),
 ):
     register_edit(_edit)
+BUILT_IN = tuple(EDITS)
 
 
 def edit_named(name: str) -> Edit:

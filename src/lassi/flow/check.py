@@ -109,7 +109,7 @@ def check_flow(
         for length in lengths:
             trips.append(_round_trip(single, double, x, ways, length))
             task.advance(len(x))
-    return FlowCheck(_bounded(bits), len(images), 0 if displacements is None else len(displacements), trips)
+    return FlowCheck(bounded(bits), len(images), 0 if displacements is None else len(displacements), trips)
 
 
 def _refuse_unfit(displacements: Tensor, latent_dim: int) -> None:
@@ -122,7 +122,7 @@ def _refuse_unfit(displacements: Tensor, latent_dim: int) -> None:
         raise UserError("The displacements have values that are not finite.", hint="Compute them again.")
 
 
-def _bounded(error: float) -> float:
+def bounded(error: float) -> float:
     """The error; NaN and infinity become the largest float, which JSON can represent."""
     return error if math.isfinite(error) else sys.float_info.max
 
@@ -143,9 +143,7 @@ def _round_trip(single: Glow, double: Glow, x: Tensor, displacements: Tensor, le
     pixels, latents = _errors(single, moved.float(), z.float())
     pixels64, latents64 = _errors(double, moved, z)
     outside = outside_range(moved).double().mean().item()
-    return RoundTrip(
-        length, _bounded(pixels), _bounded(latents), _bounded(pixels64), _bounded(latents64), _bounded(outside)
-    )
+    return RoundTrip(length, bounded(pixels), bounded(latents), bounded(pixels64), bounded(latents64), bounded(outside))
 
 
 def _errors(glow: Glow, x: Tensor, z: Tensor) -> tuple[float, float]:

@@ -1,16 +1,30 @@
 """E of edited copies of people's pictures: where a person is when their picture is made again."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from lassi.base.artefact import Artefact
+from lassi.base.compute import Compute
+from lassi.base.draft import Draft
+from lassi.base.identity import Identity, array_hash
 from lassi.base.streams import Stream
 from lassi.base.threads import one_thread_each
-from lassi.data.dataset import Images
+from lassi.base.workers import cores, map_chunks
+from lassi.data.dataset import Dataset, Images, Integers
 from lassi.data.edits import Edit
 from lassi.flow.glow import Glow
+from lassi.flow.latents import LATENTS, PEOPLE
+
+STAGE, VERSION = "copies", 1
+CHUNK = 4  # people at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +50,66 @@ class Copier:
         with one_thread_each():
             return torch.stack([self._of(image, number) for image, number in zip(images, numbers, strict=True)])
 
+    def pictures(self, image: Images, number: int) -> Images:
+        """The copies themselves, of one person's picture ``(3, H, W)``."""
+        return self.edit.copies(image, self.count, stream=self.stream.child(self.edit.name).at(number))
+
     def _of(self, image: Images, number: int) -> Tensor:
-        copies = self.edit.copies(image, self.count, stream=self.stream.child(self.edit.name).at(number))
-        x = self.flow.pixels.quantise(torch.from_numpy(copies)).to(next(self.flow.parameters()).device)
+        copies = torch.from_numpy(self.pictures(image, number))
+        x = self.flow.pixels.quantise(copies).to(next(self.flow.parameters()).device)
         return self.flow.encode(x).cpu()
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesStage:
+    """The latents of copies of some people's pictures, encoded once and kept.
+
+    Args:
+        parents: the content of the flow, and the fingerprint of the data.
+    """
+
+    folder: Path
+    dataset: Dataset
+    people: Integers
+    copier: Copier
+    parents: dict[str, str]
+
+    @cached_property
+    def identity(self) -> Identity:
+        settings = {"edit": self.copier.edit.name, "copies": self.count, "people": array_hash(self.people)}
+        return Identity(STAGE, VERSION, settings, self.parents, self.copier.stream.seed)
+
+    @property
+    def count(self) -> int:
+        """Copies per person."""
+        return self.copier.count if self.copier.edit.is_random else 1
+
+    def write(self, draft: Draft, compute: Compute) -> None:
+        people, copier = self.people, self.copier
+
+        def encode(rows: range) -> NDArray[np.float32]:
+            some = people[rows.start : rows.stop]
+            z: NDArray[np.float32] = copier(self.dataset.images(some), some.tolist()).numpy()
+            return z
+
+        self.dataset.prepare(compute.progress)
+        encoded = map_chunks(
+            encode,
+            len(people),
+            chunk=CHUNK,
+            workers=cores(),
+            what=f"encoding copies: {copier.edit.title}",
+            unit="people",
+            progress=compute.progress,
+        )
+        with draft.write_rows(PEOPLE, people.shape, np.int64) as numbers:
+            numbers.append(people)
+        shape = (len(people), self.count, copier.flow.latent_dim)
+        with draft.write_rows(LATENTS, shape, np.float32) as kept, closing(encoded) as parts:
+            for z in parts:
+                kept.append(z)
+
+
+def load_copies(artefact: Artefact) -> NDArray[np.float32]:
+    """The latents of copies, ``(people, copies, q)``, a memory map."""
+    return artefact.rows(LATENTS)

@@ -25,19 +25,24 @@ from lassi.data.dataset import Dataset, Images, Integers
 if TYPE_CHECKING:
     from torch import Tensor
 
-VERSION = 2
-LATENTS, PEOPLE = "z.npy", "people.npy"
+VERSION = 3
+LATENTS, LOG_PROB, PEOPLE = "z.npy", "log_prob.npy", "people.npy"
 
-Encode = Callable[[Images], NDArray[np.float32]]
+Encode = Callable[[Images], tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
 @dataclass(frozen=True)
 class Latents:
-    """The latents ``z (people, q)``, float32, of some people of a dataset, and what they were made of."""
+    """The latents ``z (people, q)``, float32, of some people of a dataset, and what they were made of.
+
+    Args:
+        log_prob: log p(x) of their pictures, ``(people,)``, as they are encoded, without noise.
+    """
 
     dataset: Dataset
     people: Integers
     z: NDArray[np.float32]
+    log_prob: NDArray[np.float32]
     artefact: Artefact
 
     def labels_of(self, attribute: str) -> Integers:
@@ -72,7 +77,7 @@ class Encoder:
     """What turns pictures into latents.
 
     Args:
-        encode: pictures ``(B, 3, H, W)`` of uint8 to latents ``(B, latent_dim)``.
+        encode: pictures ``(B, 3, H, W)`` of uint8 to latents ``(B, latent_dim)`` and log p(x) ``(B,)``.
         flow: the content of the flow behind it.
         latent_dim: q.
     """
@@ -109,9 +114,10 @@ class LatentsStage:
     def write(self, draft: Draft, compute: Compute) -> None:
         people, shape = self.people, (len(self.people), self.encoder.latent_dim)
 
-        def encode(rows: range) -> NDArray[np.float32]:
+        def encode(rows: range) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
             some = people[rows.start : rows.stop]
-            return _finite(self.encoder.encode(self.dataset.images(some)), self.dataset, some)
+            z, log_prob = self.encoder.encode(self.dataset.images(some))
+            return _finite(z, self.dataset, some), log_prob
 
         self.dataset.prepare(compute.progress)
         encoded = map_chunks(
@@ -124,9 +130,13 @@ class LatentsStage:
         )
         with draft.write_rows(PEOPLE, people.shape, np.int64) as numbers:
             numbers.append(people)
+        found = []
         with draft.write_rows(LATENTS, shape, np.float32) as kept, closing(encoded) as chunks:
-            for z in chunks:
+            for z, log_prob in chunks:
                 kept.append(z)
+                found.append(log_prob)
+        with draft.write_rows(LOG_PROB, people.shape, np.float32) as kept:
+            kept.append(np.concatenate(found))
 
     def make(self, compute: Compute | None = None) -> Latents:
         """Encode them, unless they are there already."""
@@ -147,7 +157,7 @@ class LatentsStage:
             raise Damaged(
                 f"The latents in '{self.folder}' have the wrong shape.", hint="Delete the folder and make them again."
             )
-        return Latents(self.dataset, self.people, z, artefact)
+        return Latents(self.dataset, self.people, z, artefact.rows(LOG_PROB), artefact)
 
 
 def _finite(z: NDArray[np.float32], dataset: Dataset, people: Integers) -> NDArray[np.float32]:

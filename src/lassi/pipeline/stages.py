@@ -46,7 +46,7 @@ class Pipeline:
 
     def __init__(self, run: Run, compute: Compute, say: Say, asked: Asked | None = None) -> None:
         self.run, self._say, self._is_whole = run, say, asked is None
-        self._asked = asked or Asked(run.cells, run.recipe.experiment, run.recipe.experiment)
+        self._asked = asked or Asked.everything(run)
         self._compute = replace(compute, choices=ThreadChoices(run.folder / places.THREADS))
         self.results: Results | None = None
         self.written: list[Path] = []  # or found to exist
@@ -82,7 +82,7 @@ class Pipeline:
                 return bool(self.run.cells)
 
     def _wrote(self, *names: str) -> None:
-        self.written.extend(self.run.folder / name for name in names)
+        self.written.extend(path for name in names if (path := self.run.folder / name).exists())
 
     def _flow(self) -> None:
         self.run.dataset.identify(self._compute.progress)
@@ -94,11 +94,20 @@ class Pipeline:
         run = self.run
         for group in run.groups:
             makers.make_latents(run, group, self._compute)
+        makers.make_density(run, self._compute)
         for experiment in self._asked.experiments:
             if kind_named(experiment.directions).needs_classifier:
                 makers.make_baseline(run, "resnet", experiment.target, run.seed, self._compute)
             makers.make_all_directions(run, experiment, self._compute)
-        self._wrote(places.LATENTS, places.DIRECTIONS)
+        self._wrote(places.LATENTS, places.DENSITY, places.DIRECTIONS)
+        if self._asked.cells:
+            makers.make_judges(run, self._compute)
+            for experiment in self._asked.experiments:
+                makers.make_efficacy(run, experiment, self._compute)
+            self._wrote(places.JUDGES, places.EFFICACY)
+        if self._asked.edits:
+            makers.make_copies(self.run, self._compute)
+            self._wrote(places.COPIES)
 
     def _representations(self) -> None:
         for cell in self._asked.cells:

@@ -12,9 +12,9 @@ from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.certify.certificate import Certificate, Outcome
 from lassi.certify.exact.attack import attack_people
-from lassi.certify.method import SmoothedMethod, Subject
+from lassi.certify.method import SmoothedMethod, Subject, latent_hash
 from lassi.certify.methods import method_named
-from lassi.certify.people import Certifier, latent_hash
+from lassi.certify.people import Certifier
 from lassi.certify.proof_file import ProofFile
 from lassi.certify.store import CertificateFile
 from lassi.recheck.draws import LEVEL, FreshDraws

@@ -24,6 +24,7 @@ from lassi.recipe.tables import (
     DirectionsTable,
     ExperimentTable,
     FlowTable,
+    JudgesTable,
     RepresentationTable,
     RunTable,
     Table,
@@ -33,7 +34,7 @@ from lassi.representation.objective import Objective
 from lassi.similarity.kind import Discovery
 
 KIND = "recipe"  # of document, in a run's folder
-FORMAT = 4  # of recipes and run folders; raise it whenever an older folder can no longer be read
+FORMAT = 5  # of recipes and run folders; raise it whenever an older folder can no longer be read
 
 
 class Recipe(Table):
@@ -46,6 +47,7 @@ class Recipe(Table):
     representation: RepresentationTable = RepresentationTable()
     classifier: ClassifierTable = ClassifierTable()
     baselines: BaselinesTable = BaselinesTable()
+    judges: JudgesTable = JudgesTable()
     discovery: Discovery = Discovery()
     experiment: tuple[ExperimentTable, ...] = ()
     certify: Certification = Certification()
@@ -60,6 +62,7 @@ class Recipe(Table):
             )
         self.glow_settings()
         self.baselines.training()
+        self.judges.training()
         self.classifier.training(0.0)
         if self.classifier.source is not None and self.representation.source is None:
             raise UserError(

@@ -263,6 +263,13 @@ class BaselinesTable(Table):
         return BaselineTraining(self.epochs, self.batch, self.learning_rate, self.decay)
 
 
+class JudgesTable(BaselinesTable):
+    """How the independent judges of attributes are trained, who see whether a direction changes what it should."""
+
+    batch: NormedBatch = 100
+    decay: Decay = "cosine"
+
+
 class RunTable(Table):
     """The seeds of the repetitions; whatever they share uses the first."""
 

@@ -11,6 +11,7 @@ from lassi.base.progress import SILENT, Progress
 from lassi.base.stage import Missing
 from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import method_named
+from lassi.data.edits import edit_named
 from lassi.data.factors import NUM_ORIENTATIONS
 from lassi.data.registry import KNOWN
 from lassi.flow.check import FlowCheck
@@ -21,18 +22,23 @@ from lassi.report.records import (
     Claim,
     ClaimTruth,
     Document,
+    EditsRow,
+    EditsView,
+    EfficacyRow,
     FlowView,
     Made,
+    MeaningView,
     ModelRow,
     QuestionView,
     SimilarityView,
 )
 from lassi.results.paper.shown import Pictures, paper_figures
-from lassi.results.records import MethodResult, Results, TruthResult
-from lassi.results.summary import ModelSummary, model_names, summarise, summarise_baselines
+from lassi.results.records import Meaning, MethodResult, Results, TruthResult
+from lassi.results.summary import ModelSummary, edits_table, model_names, summarise, summarise_baselines
 from lassi.run import folder as places
 from lassi.run.roles import cautions
 from lassi.run.run import Run
+from lassi.similarity.efficacy import ALSO_CHANGES, Efficacy, side_effects
 
 LIBRARIES = (DISTRIBUTION, "torch", "numpy", "scipy")
 
@@ -56,6 +62,8 @@ def document_of(run: Run, results: Results, *, progress: Progress = SILENT) -> D
         summarise_baselines(results.baselines),
         flow_view(run),
         gallery_of(evidences, progress=progress),
+        edits_view(results),
+        None if results.meaning is None else meaning_view(run, results.meaning),
         made_by(run),
         cautions(run),
     )
@@ -95,6 +103,7 @@ def claim_of(view: QuestionView, truths: list[TruthResult]) -> Claim:
         isinstance(method, SmoothedMethod),
         result,
         _truth(view, result, truths),
+        row.summary.first.warnings,
     )
 
 
@@ -114,6 +123,47 @@ def flow_view(run: Run) -> FlowView:
         raise Missing(f"'{folder}' has not been made yet.", hint=f"Run: {run.command}")
     check = FlowCheck.load(folder, flow=run.load_flow().content)
     return FlowView(run.load_flow().figures.get("bits_per_dim"), check)
+
+
+def meaning_view(run: Run, meaning: Meaning) -> MeaningView:
+    """Whether the similarity sets mean what they should."""
+    rows = [
+        EfficacyRow(
+            found.attribute,
+            found.kind,
+            found.radius,
+            found.people,
+            meaning.judges.get(found.attribute),
+            1 / run.num_classes(found.attribute) if found.attribute in meaning.judges else 0.0,
+            None if found.appears is None else found.appears.value,
+            None if found.disappears is None else found.disappears.value,
+            found.change,
+            side_effects(found),
+        )
+        for found in meaning.efficacy
+    ]
+    return MeaningView(meaning.density.saved, meaning.density.independent, ALSO_CHANGES, rows)
+
+
+def edits_view(results: Results) -> EditsView | None:
+    """What invisible edits change, for the people of the first question; None if it was not measured."""
+    table = edits_table(results)
+    if table is None or results.meaning is None:
+        return None
+    moves = [own for own in results.meaning.edits if own.group == results.meaning.edits[0].group]
+    steps = {own.attribute: own.radius * _length(results, own) for own in results.meaning.efficacy}
+    rows = [EditsRow(f"{name} ({question})", cells) for question, name, *cells in table.rows]
+    titles = [edit_named(own.edit).title for own in moves]
+    copies = max(own.copies for own in results.cells[0].edits)
+    return EditsView(moves[0].people, copies, titles, [own.moved for own in moves], moves[0].length, steps, rows)
+
+
+def _length(results: Results, of: Efficacy) -> float:
+    """The mean length of an attribute's vectors."""
+    norms = next(
+        own.figures.norms for own in results.directions if (own.attribute, own.kind) == (of.attribute, of.kind)
+    )
+    return sum(norms) / len(norms)
 
 
 def about_data(run: Run) -> str:

@@ -16,6 +16,15 @@ def percent(share: float | None, digits: int = 1) -> str:
     return text
 
 
+def signed(change: float) -> str:
+    """A change of a share, in percentage points.
+
+    >>> signed(-0.074)
+    '−7.4'
+    """
+    return f"{100 * change:+.1f}".replace("-", "−")
+
+
 def at_least(share: float) -> str:
     """A lower bound in percent, rounded down.
 

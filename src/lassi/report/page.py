@@ -14,7 +14,7 @@ from markupsafe import Markup
 from lassi.certify.certificate import Outcome
 from lassi.certify.methods import METHODS
 from lassi.report.glossary import glossary
-from lassi.report.numbers import at_least, number, percent, words
+from lassi.report.numbers import at_least, number, percent, signed, words
 from lassi.report.records import Document, GalleryPart, GalleryPerson, QuestionView
 from lassi.report.svg import Axis, Chart, linear, logarithmic
 from lassi.report.table import FIGURES, columns_of
@@ -31,7 +31,7 @@ def render(document: Document) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    environment.filters |= {"percent": percent, "at_least": at_least, "number": number, "words": words}
+    environment.filters |= {filter_.__name__: filter_ for filter_ in (percent, at_least, number, signed, words)}
     page = environment.from_string(_text("page.html"))
     return page.render(
         d=document,

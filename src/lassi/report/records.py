@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from lassi.certify.intervals import Interval
+from lassi.certify.weakness import Finding
+from lassi.consumer.scores import Scores
 from lassi.flow.check import FlowCheck
 from lassi.recipe.cells import Question
 from lassi.results.paper.shown import PaperFigures
@@ -42,6 +44,7 @@ class Claim:
         certificate: the method's name.
         title: what the page calls it.
         is_smoothed: whether it certifies a smoothed model.
+        warnings: what makes the claim say less than it seems to say.
     """
 
     question: Question
@@ -52,6 +55,7 @@ class Claim:
     is_smoothed: bool
     result: MethodResult
     truth: ClaimTruth | None
+    warnings: list[Finding]
     confidence: float = CONFIDENCE
 
     @property
@@ -224,6 +228,74 @@ class FlowView:
 
 
 @dataclass(frozen=True)
+class EfficacyRow:
+    """What the directions of an attribute change.
+
+    Args:
+        judge: how good the judge of the attribute is; None if it has none.
+        chance: the balanced accuracy of guessing.
+        others: attributes that change, too, the most first.
+    """
+
+    attribute: str
+    kind: str
+    radius: float
+    people: int
+    judge: Scores | None
+    chance: float
+    appears: float | None
+    disappears: float | None
+    change: float | None
+    others: dict[str, float]
+
+
+@dataclass(frozen=True)
+class MeaningView:
+    """Whether the similarity sets mean what they should.
+
+    Args:
+        saved: bits per dimension that the flow saves, compared with independent pixels.
+        independent: bits per dimension of these.
+        mentioned: other attributes are mentioned from this change on.
+    """
+
+    saved: float
+    independent: float
+    mentioned: float
+    rows: list[EfficacyRow]
+
+
+@dataclass(frozen=True)
+class EditsRow:
+    """How often each edit changes the class of a model."""
+
+    title: str
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class EditsView:
+    """What invisible edits change.
+
+    Args:
+        people: how many people's pictures were copied.
+        copies: of each, under a random edit.
+        titles: of the edits.
+        moved: how far each moves latents on average.
+        length: the mean length of these people's latents.
+        steps: the length of a step of length ε along each sensitive attribute's directions.
+    """
+
+    people: int
+    copies: int
+    titles: list[str]
+    moved: list[float]
+    length: float
+    steps: dict[str, float]
+    rows: list[EditsRow]
+
+
+@dataclass(frozen=True)
 class Made:
     """How the run was made, for anyone who wants to repeat it."""
 
@@ -254,5 +326,7 @@ class Document:
     baselines: list[BaselineSummary]
     flow: FlowView
     gallery: list[GalleryPart]
+    edits: EditsView | None
+    meaning: MeaningView | None
     made: Made
     cautions: list[str]

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from lassi.base.progress import SILENT, Progress
 from lassi.consumer.fairness import fair_on_points
 from lassi.consumer.scores import score
-from lassi.results.records import BaselineResult, BaselineScores
+from lassi.results.records import BaselineResult, BaselineScores, EditChanges
+from lassi.results.stability import changes, picture_changes
 from lassi.run.run import Run
 from lassi.similarity.sets import SimilaritySet
 
@@ -26,16 +27,29 @@ class Baseline:
     kind: str
     task: str
 
-    def measure(self, sets: dict[str, SimilaritySet], *, progress: Progress = SILENT) -> list[BaselineResult]:
-        """The scores for each seed on D(z) or z, and the fairness on the grids of similarity sets."""
+    def measure(
+        self, sets: dict[str, SimilaritySet], *, edits: bool = False, progress: Progress = SILENT
+    ) -> list[BaselineResult]:
+        """The scores for each seed on D(z) or z, and the fairness on the grids of similarity sets.
+
+        Args:
+            edits: whether to measure how often invisible edits change the class, too.
+        """
         seeds = self.run.recipe.run.seeds
         models = [self.run.load_baseline(self.kind, self.task, seed) for seed in seeds]
         classify = _classify(models, self.run.glow.decode if self.kind == "resnet" else None, self.run.device)
         valid, test = (self._on(split, classify, sets, progress) for split in ("valid", "test"))
         return [
-            BaselineResult(self.kind, self.task, seed, of_valid, of_test)
-            for seed, of_valid, of_test in zip(seeds, valid, test, strict=True)
+            BaselineResult(self.kind, self.task, seed, of_valid, of_test, self._changes(model) if edits else [])
+            for seed, model, of_valid, of_test in zip(seeds, models, valid, test, strict=True)
         ]
+
+    def _changes(self, model: nn.Module) -> list[EditChanges]:
+        """How often invisible edits of a test person's picture change the class."""
+        classify, measured = _classify([model], None, self.run.device), changes
+        if self.kind == "resnet":
+            measured = picture_changes
+        return measured(self.run, "test", lambda x: classify(x)[:, 0])
 
     def _on(
         self, split: str, classify: Classify, sets: dict[str, SimilaritySet], progress: Progress

@@ -23,7 +23,8 @@ class DirectionsSummary:
     Args:
         norm: the mean length of the vectors.
         least_class: the number of people in the rarest class; None for vectors without a name.
-        probe: the mean accuracy of separating the classes along the vectors, on held-out people.
+        probe: the mean balanced accuracy of separating the classes along the vectors, on held-out people.
+        majority: the mean share of the more frequent class; guessing has a balanced accuracy of one half.
         relative_error: the approximate angular error in radians; only for differences of means.
         also_changes: correlations with other attributes, the largest first.
     """
@@ -35,6 +36,7 @@ class DirectionsSummary:
     least_class: int | None
     is_rare: bool
     probe: float | None
+    majority: float | None
     relative_error: float | None
     also_changes: dict[str, float]
 
@@ -52,7 +54,6 @@ def summary_of(directions: Directions) -> DirectionsSummary:
     """A summary of the figures of directions."""
     figures = directions.figures
     assert figures is not None, "it was computed here"
-    probes = [accuracy for accuracy in figures.probe if accuracy is not None]
     strong = {name: value for name, value in figures.correlations.items() if abs(value) >= ALSO_CHANGES}
     return DirectionsSummary(
         directions.attribute,
@@ -61,10 +62,17 @@ def summary_of(directions: Directions) -> DirectionsSummary:
         math.fsum(figures.norms) / len(figures.norms),
         min(figures.counts.values(), default=None),
         figures.is_rare,
-        math.fsum(probes) / len(probes) if probes else None,
+        _mean(figures.probe),
+        _mean(figures.majority),
         figures.relative_error,
         dict(sorted(strong.items(), key=lambda item: -abs(item[1]))),
     )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean of what is known."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
 
 
 def cosine(one: Tensor, other: Tensor) -> float:

@@ -14,6 +14,7 @@ from lassi.base.progress import SILENT, Progress
 from lassi.base.streams import Stream
 from lassi.base.threads import one_thread_each
 from lassi.certify.intervals import Interval, share_by_unit
+from lassi.certify.weakness import Finding
 from lassi.consumer.classifier import Classifier, Represented, evaluate
 from lassi.consumer.scores import Scores
 from lassi.data.factors import NUM_ORIENTATIONS, ORIENTATION
@@ -25,15 +26,18 @@ from lassi.results.counting import counted, end_point_counts, scene_counts
 from lassi.results.records import (
     CellResult,
     DirectionsResult,
+    Meaning,
     MethodResult,
     PlainTruth,
     Results,
     TruthResult,
     UnderResult,
 )
+from lassi.results.stability import changes_of, moves
 from lassi.results.truth import measure_truth
 from lassi.run.auditor import Auditor
 from lassi.run.end_points import load_end_points
+from lassi.run.gate import about_pictures
 from lassi.run.population import SCENES
 from lassi.run.run import Run
 from lassi.similarity.directions import Directions
@@ -52,12 +56,19 @@ class Asked:
         experiments: those whose directions are judged.
         baselines: experiments whose baselines are evaluated.
         grids: whether these are also tried on grids of similar people, which takes by far the longest.
+        edits: whether to measure what invisible edits change.
     """
 
     cells: Sequence[Cell]
     experiments: Sequence[ExperimentTable]
     baselines: Sequence[ExperimentTable]
     grids: bool = True
+    edits: bool = False
+
+    @staticmethod
+    def everything(run: Run) -> "Asked":
+        """Everything in the recipe."""
+        return Asked(run.cells, run.recipe.experiment, run.recipe.experiment, edits=bool(run.cells))
 
 
 def measure_run(run: Run, asked: Asked | None = None, *, certified: bool, progress: Progress = SILENT) -> Results:
@@ -67,21 +78,37 @@ def measure_run(run: Run, asked: Asked | None = None, *, certified: bool, progre
         asked: by default everything in the recipe.
         certified: whether they have been certified.
     """
-    asked = asked or Asked(run.cells, run.recipe.experiment, run.recipe.experiment)
+    asked = asked or Asked.everything(run)
     with one_thread_each():  # the last digits of a sum depend on the number of threads
         cells = []
         with progress.task("evaluating", len(asked.cells), "models") as task:
             for cell in asked.cells:
-                cells.append(measure_cell(run, cell, certified=certified))
+                found = measure_cell(run, cell, certified=certified)
+                cells.append(replace(found, edits=changes_of(run, cell)) if asked.edits else found)
                 task.advance()
         baselines = [
             result
             for experiment in asked.baselines
             for kind, task in product(experiment.baselines, experiment.baseline_tasks)
-            for result in Baseline(run, kind, task).measure(_sets(run, experiment, asked), progress=progress)
+            for result in Baseline(run, kind, task).measure(
+                _sets(run, experiment, asked), edits=asked.edits and "test" in run.judged_groups, progress=progress
+            )
         ]
         directions = measure_directions(run, asked.experiments)
-        return Results(directions, measure_truths(run, asked.experiments, progress=progress), cells, baselines)
+        truths = measure_truths(run, asked.experiments, progress=progress)
+        return Results(directions, truths, cells, baselines, meaning_of(run, asked) if asked.cells else None)
+
+
+def meaning_of(run: Run, asked: Asked) -> Meaning:
+    """What is known about the similarity sets."""
+    efficacy = [
+        run.load_efficacy(experiment, attribute)
+        for experiment in asked.experiments
+        for attribute in dict.fromkeys(name for sensitive in experiment.sensitive for name in sensitive)
+    ]
+    unique = [found for row, found in enumerate(efficacy) if found not in efficacy[:row]]
+    edits = [own for group in run.judged_groups for own in moves(run, group)] if asked.edits else []
+    return Meaning(run.density, {name: run.judge_scores(name) for name in run.judged_attributes}, unique, edits)
 
 
 def _sets(run: Run, experiment: ExperimentTable, asked: Asked) -> dict[str, SimilaritySet]:
@@ -113,7 +140,13 @@ def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
         certificate_results(run, cell) if certified else {},
         made_of(run, cell, certified=certified),
         under_results(run, cell) if certified else [],
+        _warnings(run, cell),
     )
+
+
+def _warnings(run: Run, cell: Cell) -> list[Finding]:
+    auditor = Auditor.of(run, cell)
+    return [*auditor.findings, *about_pictures(auditor.judged())]
 
 
 def made_of(run: Run, cell: Cell, *, certified: bool) -> dict[str, str]:

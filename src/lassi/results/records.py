@@ -3,8 +3,11 @@
 from dataclasses import dataclass, field
 
 from lassi.certify.intervals import CertifiedShare, Interval
+from lassi.certify.weakness import Finding
 from lassi.consumer.scores import Scores
+from lassi.flow.density import Density
 from lassi.recipe.cells import ModelSpec, Question
+from lassi.similarity.efficacy import Efficacy
 from lassi.similarity.judging import DirectionFigures
 from lassi.similarity.truth import Coverage, Estimate
 
@@ -89,6 +92,22 @@ class UnderResult:
 
 
 @dataclass(frozen=True)
+class EditChanges:
+    """How often an edit changes a model's class.
+
+    Args:
+        copies: per person; one for a fixed edit.
+        per_copy: the share of all copies that get another class than the picture itself.
+        any: the share of people for whom at least one copy does, with its interval.
+    """
+
+    edit: str
+    copies: int
+    per_copy: float
+    any: Interval
+
+
+@dataclass(frozen=True)
 class PlainTruth:
     """The plain model on scenes for which all truly similar people are known."""
 
@@ -110,6 +129,8 @@ class CellResult:
             and certificates.
         end_points_equal: the share of them who get the same answer from the plain model at all ends of S(x).
         under: certificates that include copies of people's pictures.
+        warnings: what makes the certificates say less than they seem to say.
+        edits: how often invisible edits change the plain model's class.
     """
 
     question: Question
@@ -125,6 +146,8 @@ class CellResult:
     certificates: dict[str, MethodResult] = field(default_factory=dict)
     made_of: dict[str, str] = field(default_factory=dict)
     under: list[UnderResult] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
+    edits: list[EditChanges] = field(default_factory=list)
 
     @property
     def scores(self) -> Scores:
@@ -180,6 +203,43 @@ class BaselineResult:
     seed: int
     valid: BaselineScores
     test: BaselineScores
+    edits: list[EditChanges] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class EditMoves:
+    """How far an edit moves latents.
+
+    Args:
+        edit: its name.
+        group: whose pictures.
+        people: how many, one picture per unit.
+        moved: the mean ‖E(Q(x)) − E(x)‖.
+        length: the mean ‖E(x)‖.
+    """
+
+    edit: str
+    group: str
+    people: int
+    moved: float
+    length: float
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What is known about the similarity sets, whatever model is certified on them.
+
+    Args:
+        density: what the flow has learned.
+        judges: how good the independent judge of each attribute is, on validation people.
+        efficacy: what the directions of each sensitive attribute change.
+        edits: how far invisible edits move the latents of the people who are judged.
+    """
+
+    density: Density
+    judges: dict[str, Scores]
+    efficacy: list[Efficacy]
+    edits: list[EditMoves] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -190,4 +250,5 @@ class Results:
     truth: list[TruthResult]
     cells: list[CellResult]
     baselines: list[BaselineResult]
+    meaning: Meaning | None = None
     format: int = FORMAT

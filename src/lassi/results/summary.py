@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from lassi.base.identity import digest
 from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import METHODS
+from lassi.data.edits import edit_named
 from lassi.recipe.cells import ModelSpec, Question, by_question
 from lassi.results.paper.shown import PaperFigures, Pictures, paper_figures
-from lassi.results.records import BaselineResult, CellResult, MethodResult, Results
+from lassi.results.records import BaselineResult, CellResult, EditChanges, MethodResult, Results
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,39 @@ class UnderSummary:
 
 
 @dataclass(frozen=True)
+class EditSummary:
+    """How often an invisible edit changes the class of one model, over its seeds.
+
+    Args:
+        copies: of each picture.
+        per_copy: the share of copies that get another class.
+        any: the share of people for whom at least one copy does.
+    """
+
+    edit: str
+    copies: int
+    per_copy: Spread
+    any: Spread
+
+    @staticmethod
+    def of(seeds: Sequence[Sequence[EditChanges]]) -> "list[EditSummary]":
+        """One for each edit, from those of each seed."""
+        return [
+            EditSummary(
+                own[0].edit,
+                own[0].copies,
+                Spread.of(changes.per_copy for changes in own),
+                Spread.of(changes.any.share for changes in own),
+            )
+            for own in zip(*seeds, strict=True)
+        ]
+
+    def percent(self) -> str:
+        """Per copy, and in any copy if there are several."""
+        return self.per_copy.percent() + (f" / {self.any.percent()}" if self.copies > 1 else "")
+
+
+@dataclass(frozen=True)
 class ModelSummary:
     """One model of a question over its seeds.
 
@@ -86,6 +120,7 @@ class ModelSummary:
     end_points_equal: Spread
     certificates: dict[str, MethodSummary]
     under: list[UnderSummary]
+    edits: list[EditSummary]
     cells: list[CellResult]
 
     @property
@@ -110,6 +145,7 @@ class BaselineSummary:
     test: Spread
     majority: float
     fair_on_points: dict[str, Spread]
+    edits: list[EditSummary]
 
 
 def summarise_baselines(results: Sequence[BaselineResult]) -> list[BaselineSummary]:
@@ -133,6 +169,7 @@ def _baseline_summary(results: list[BaselineResult]) -> BaselineSummary:
         Spread.of(result.test.scores.accuracy for result in by_seed),
         first.test.scores.majority,
         {name: Spread.of(own.values()) for name, own in shares.items()},
+        EditSummary.of([result.edits for result in by_seed]),
     )
 
 
@@ -157,6 +194,7 @@ def _summary(cells: list[CellResult]) -> ModelSummary:
             UnderSummary(own.method, own.edit, _method_summary([cell.under[place].result for cell in cells]))
             for place, own in enumerate(first.under)
         ],
+        EditSummary.of([cell.edits for cell in cells]),
         cells,
     )
 
@@ -222,6 +260,36 @@ def _table(question: Question, models: Sequence[ModelSummary], pictures: Picture
         row += [_truth(model, methods)] if has_truth else []
         rows.append(row + ([_paper(paper)] if setting else []))
     return Table(str(question), columns, rows)
+
+
+def edits_table(results: Results) -> Table | None:
+    """How often invisible edits change the class of each model and baseline; None if that was not measured."""
+    models = by_question(summarise(results.cells)).items()
+    measured = [
+        (f"{question.task}, regardless of {' + '.join(question.sensitive)} ({question.kind})", name, model.edits)
+        for question, own in models
+        for name, model in zip(model_names(own), own, strict=True)
+    ]
+    measured += [(own.target, own.baseline, own.edits) for own in summarise_baselines(results.baselines)]
+    rows = [[title, name, *(own.percent() for own in edits)] for title, name, edits in measured if edits]
+    if not rows:
+        return None
+    edits = next(edits for _, _, edits in measured if edits)
+    copies = max(own.copies for own in edits)
+    title = f"Invisible changes of the picture: another class, per copy / in any of {copies}, for plain models"
+    return Table(title, ["predicting", "model", *(edit_named(own.edit).title for own in edits)], rows)
+
+
+def warnings_in(results: Results) -> list[str]:
+    """Every warning once, with the models that it is about if it is not about all."""
+    found: dict[str, list[str]] = {}
+    for cell in results.cells:
+        for finding in cell.warnings:
+            found.setdefault(str(finding), []).append(f"{cell.model.method}: {cell.question.title}")
+    return [
+        sentence if len(models) == len(results.cells) else f"{sentence} ({'; '.join(dict.fromkeys(models))})"
+        for sentence, models in found.items()
+    ]
 
 
 def _truth(model: ModelSummary, methods: Sequence[str]) -> str:

@@ -18,18 +18,20 @@ from lassi.base.workers import map_chunks
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
 from lassi.certify.exact.attack import WAYS, Attack, attack_people
-from lassi.certify.method import Copies, Crowd, People, SmoothedMethod, Subject
+from lassi.certify.method import Copies, Crowd, People, SmoothedMethod, Subject, latent_hash
 from lassi.certify.methods import method_named
-from lassi.certify.people import CHUNK, Certifier, certify_people, in_chunks, latent_hash, refuse_other_latents
+from lassi.certify.people import CHUNK, Certifier, certify_people, in_chunks, refuse_others
 from lassi.certify.proof import Proof
 from lassi.certify.settings import Certification
 from lassi.certify.smoothed.producer import Producers
 from lassi.certify.store import CertificateFile, KeptCertificates
+from lassi.certify.weakness import Finding
 from lassi.data.dataset import Integers
 from lassi.data.edits import edit_named
 from lassi.flow.copies import Copier
 from lassi.recipe.cells import Cell
 from lassi.run.folder import certificate_path
+from lassi.run.gate import findings, labels_of
 from lassi.run.run import Run
 from lassi.similarity.sets import SimilaritySet
 
@@ -44,13 +46,14 @@ class KeptPeople:
         z: a memory map of latents, ``(people, q)``.
         rows: the row of each of these people in it.
         numbers: their numbers.
-        copies: as :class:`People` have them.
+        copies, warnings: as :class:`People` have them.
     """
 
     z: NDArray[np.float32]
     rows: Integers
     numbers: Sequence[int]
-    copies: Copies | None = None
+    copies: Copies
+    warnings: Sequence[tuple[str, ...]]
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -58,7 +61,8 @@ class KeptPeople:
     def at(self, rows: Sequence[int]) -> People:
         chosen = np.asarray(rows, np.int64)
         z = torch.from_numpy(np.array(self.z[self.rows[chosen]]))
-        return People(z, [self.numbers[row] for row in rows], self.copies)
+        warnings = [self.warnings[row] for row in rows]
+        return People(z, [self.numbers[row] for row in rows], self.copies, warnings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +117,21 @@ class Auditor:
         if kept is not None and np.isin(chosen, kept.people).all():
             order = np.argsort(kept.people)
             rows = order[np.searchsorted(kept.people, chosen, sorter=order)]
-            return KeptPeople(kept.z, rows, chosen.tolist(), self.copies)
+            return KeptPeople(kept.z, rows, chosen.tolist(), self.copies, self.warnings(kept.log_prob[rows]))
         parts = np.split(chosen, range(256, len(chosen), 256))
-        z = np.concatenate([self.run.encode(self.run.dataset.images(some)) for some in parts])
-        return People(torch.from_numpy(z), chosen.tolist(), self.copies)
+        encoded = [self.run.encode_with_density(self.run.dataset.images(some)) for some in parts]
+        z, log_prob = (np.concatenate(found) for found in zip(*encoded, strict=True))
+        return People(torch.from_numpy(z), chosen.tolist(), self.copies, self.warnings(log_prob))
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What makes all certificates of this model say less than they seem to say."""
+        made = self.cell.classifier_folder, self.run.classifier_artefact(self.cell).content
+        return self.run.findings.get(made, lambda: findings(self.run, self.cell))
+
+    def warnings(self, log_prob: NDArray[np.float32]) -> list[tuple[str, ...]]:
+        """What the certificates of people state, whose pictures have these log p(x)."""
+        return labels_of(self.findings, self.run.density.is_typical(log_prob))
 
     def copies(self, people: Sequence[int], edit: str, count: int) -> Tensor:
         """Latents of edited copies of people's pictures, as :class:`People` make them."""
@@ -207,7 +222,7 @@ class Auditor:
                 f"The run in '{self.run.folder}' does not have all its certificates yet ({self.cell.name}, {method}).",
                 hint=f"Run: {self.run.command}",
             )
-        refuse_other_latents(file, people)
+        refuse_others(file, people)
         return KeptCertificates(file, people.numbers)
 
     def attack(

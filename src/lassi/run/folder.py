@@ -16,22 +16,28 @@ from lassi.base.errors import UserError
 from lassi.consumer.baselines import BaselineShape, BaselineStage, Examples
 from lassi.consumer.classifier import ClassifierShape, ClassifierStage, Represented
 from lassi.consumer.classifier import Lessons as ClassifierLessons
+from lassi.consumer.judge import JudgeStage
 from lassi.data.dataset import Integers
+from lassi.flow.copies import CopiesStage
+from lassi.flow.density import DensityStage
 from lassi.flow.latents import Encoder, LatentsStage
 from lassi.flow.train import FlowStage
 from lassi.recipe.cells import Cell, RepresentationCell, named
+from lassi.recipe.tables import ExperimentTable
 from lassi.representation.train import Lessons, RepresentationStage
 from lassi.run import published
 from lassi.run.published import PublishedStage
 from lassi.similarity.directions import DirectionsStage
+from lassi.similarity.efficacy import EfficacyStage
 from lassi.similarity.kind import Decode
 from lassi.similarity.registry import kind_named
 
 if TYPE_CHECKING:
     from lassi.run.run import Run
 
-FLOW, FLOW_CHECK, LATENTS, DIRECTIONS = "flow", "flow-check", "latents", "directions"
+FLOW, FLOW_CHECK, LATENTS, DENSITY, DIRECTIONS = "flow", "flow-check", "latents", "density", "directions"
 REPRESENTATIONS, CLASSIFIERS, BASELINES, CERTIFICATES = "representation", "classifier", "baseline", "certificates"
+JUDGES, EFFICACY, COPIES = "judge", "efficacy", "copies"
 RECIPE, RESULTS, PAGE, THREADS = "recipe.json", "results.json", "report.html", "threads.json"
 
 
@@ -44,8 +50,34 @@ def flow_stage(run: "Run") -> FlowStage:
 
 def latents_stage(run: "Run", group: str) -> LatentsStage:
     """The latents of a group of people."""
-    encoder = Encoder(run.encode, run.load_flow().content, run.glow.latent_dim)
+    encoder = Encoder(run.encode_with_density, run.load_flow().content, run.glow.latent_dim)
     return LatentsStage(run.dataset, run.people(group), encoder, run.folder / LATENTS / group)
+
+
+def copies_stage(run: "Run", group: str, edit: str) -> CopiesStage:
+    """The latents of edited copies of the pictures of some of a group's people."""
+    people = run.copied_people(group)
+    return CopiesStage(
+        run.folder / COPIES / f"{group}-{edit}",
+        run.dataset,
+        people,
+        run.copier(edit),
+        {"flow": run.load_flow().content, "data": run.dataset.fingerprint},
+    )
+
+
+def density_stage(run: "Run") -> DensityStage:
+    """What the flow has learned, measured on validation people."""
+    valid = run.load_latents("valid")
+    return DensityStage(
+        run.folder / DENSITY,
+        run.glow,
+        run.dataset,
+        run.people("train"),
+        valid.people,
+        valid.log_prob,
+        {"flow": run.load_flow().content, "valid": valid.artefact.content},
+    )
 
 
 def _directions_folder(run: "Run", attribute: str, kind: str, target: str | None) -> Path:
@@ -158,6 +190,39 @@ def _probability(run: "Run", target: str) -> Decode:
     """What the ResNet gives as the probability of the target's last class, for pictures on the host."""
     resnet = run.load_baseline("resnet", target, run.seed)
     return lambda x: resnet(x.to(run.device)).softmax(1)[:, -1].cpu()
+
+
+def judge_stage(run: "Run", attribute: str) -> JudgeStage:
+    """An independent judge of an attribute, trained on all training people, even if other models are not."""
+    groups = ("train", "valid")
+    train, valid = (_examples(run, "resnet", attribute, group) for group in groups)
+    return JudgeStage(
+        run.folder / JUDGES / named(attribute, settings={"attribute": attribute}),
+        BaselineShape("resnet", run.num_classes(attribute), run.glow.latent_dim),
+        train,
+        valid,
+        run.recipe.judges.training(),
+        {group: run.load_latents(group).artefact.content for group in groups},
+        run.seed,
+    )
+
+
+def efficacy_stage(run: "Run", experiment: ExperimentTable, attribute: str) -> EfficacyStage:
+    """What the directions of a sensitive attribute change, as the independent judges see it."""
+    kind, radius = kind_named(experiment.directions), experiment.radius
+    target = experiment.target if kind.needs_target else None
+    valid = run.load_latents("valid")
+    return EfficacyStage(
+        run.folder / EFFICACY / named(attribute, kind.name, settings={"target": target, "radius": radius}),
+        run.load_directions(attribute, kind.name, experiment.target),
+        target,
+        radius,
+        valid.z,
+        run.load_judges,
+        run.decode,
+        {"valid": valid.artefact.content}
+        | {f"judge of {name}": run.judge_artefact(name).content for name in run.judged_attributes},
+    )
 
 
 def certificate_path(run: "Run", cell: Cell, method: str, of: Mapping[str, str]) -> Path:

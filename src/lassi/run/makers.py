@@ -7,6 +7,8 @@ from torch import Tensor
 from lassi.base.artefact import Artefact
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
+from lassi.base.stage import make
+from lassi.data.edits import BUILT_IN
 from lassi.flow.check import checked, pictures_to_check, samples_to_check
 from lassi.flow.glow import Glow
 from lassi.flow.imported import read_glow
@@ -64,6 +66,11 @@ def make_latents(run: Run, group: str, compute: Compute) -> Latents:
     return places.latents_stage(run, group).make(compute)
 
 
+def make_density(run: Run, compute: Compute) -> Artefact:
+    """Measure what the flow has learned."""
+    return make(places.density_stage(run), compute)
+
+
 def make_directions(run: Run, attribute: str, kind: str, target: str | None, compute: Compute) -> Directions:
     """Compute the directions of an attribute, and those that must be found before."""
     for name in kind_named(kind).earlier(attribute):
@@ -77,6 +84,25 @@ def make_all_directions(run: Run, experiment: ExperimentTable, compute: Compute)
     """Compute the directions of all sensitive attributes of an experiment."""
     for attribute in dict.fromkeys(name for sensitive in experiment.sensitive for name in sensitive):
         make_directions(run, attribute, experiment.directions, experiment.target, compute)
+
+
+def make_copies(run: Run, compute: Compute) -> None:
+    """Encode copies of the pictures of people who are judged, under each invisible edit."""
+    for group in run.judged_groups:
+        for edit in BUILT_IN:
+            make(places.copies_stage(run, group, edit), compute)
+
+
+def make_judges(run: Run, compute: Compute) -> None:
+    """Train an independent judge of each attribute of which there are enough pictures."""
+    for attribute in run.judged_attributes:
+        places.judge_stage(run, attribute).make(compute.of(f"judge of {attribute}"))
+
+
+def make_efficacy(run: Run, experiment: ExperimentTable, compute: Compute) -> None:
+    """Measure what the directions of all sensitive attributes of an experiment change."""
+    for attribute in dict.fromkeys(name for sensitive in experiment.sensitive for name in sensitive):
+        make(places.efficacy_stage(run, experiment, attribute), compute)
 
 
 def make_representation(run: Run, cell: RepresentationCell, compute: Compute) -> Artefact:

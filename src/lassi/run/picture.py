@@ -1,5 +1,6 @@
 """The certificate of one picture from anywhere, and a sheet of people similar to it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from lassi.base.identity import digest
 from lassi.certify.certificate import Certificate
 from lassi.certify.method import People
 from lassi.certify.people import certify_people
+from lassi.certify.weakness import Finding
 from lassi.data.decode import decode
 from lassi.data.preprocess import to_uint8
 from lassi.data.sheet import contact_sheet
 from lassi.run.auditor import Auditor
+from lassi.run.gate import about_pictures
 
 COLUMNS, MOST_ROWS = 9, 3
 FROM_ELSEWHERE = -1  # the number of a person who is in no dataset
@@ -24,10 +27,11 @@ FROM_ELSEWHERE = -1  # the number of a person who is in no dataset
 
 @dataclass(frozen=True, eq=False)
 class PictureAudit:
-    """A certificate, and a sheet of similar pictures with the class of each."""
+    """A certificate, a sheet of similar pictures with the class of each, and whether the flow knows such pictures."""
 
     certificate: Certificate
     sheet: Image.Image
+    findings: list[Finding]
 
 
 def certify_picture(auditor: Auditor, path: Path, method: str) -> PictureAudit:
@@ -39,12 +43,17 @@ def certify_picture(auditor: Auditor, path: Path, method: str) -> PictureAudit:
             hint="Add --set family=each.",
         )
     image = decode(path, run.dataset.size)[None]
-    z = torch.from_numpy(run.encode(image))
-    people = People(z, [FROM_ELSEWHERE], lambda numbers, edit, count: auditor.copier(edit, count)(image, numbers))
+    encoded, log_prob = run.encode_with_density(image)
+    z = torch.from_numpy(encoded)
+
+    def copies(numbers: Sequence[int], edit: str, count: int) -> Tensor:
+        return auditor.copier(edit, count)(image, numbers)
+
+    people = People(z, [FROM_ELSEWHERE], copies, auditor.warnings(log_prob))
     certifier = auditor.certifier(method, people)
     (found,) = certify_people(certifier, people)
     found = found.about(auditor.depends_on(certifier) | {"picture": digest(z[0].tolist())})
-    return PictureAudit(found, _sheet(auditor, z, f"{path.name}: {found.outcome.label}"))
+    return PictureAudit(found, _sheet(auditor, z, f"{path.name}: {found.outcome.label}"), about_pictures(people))
 
 
 @torch.no_grad()

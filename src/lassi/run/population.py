@@ -1,6 +1,7 @@
 """The people of a run: who is learned from, chosen on and judged, as the recipe selects them."""
 
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ from lassi.data.factors import ORIENTATION, FactorDataset
 from lassi.data.registry import open_dataset
 from lassi.recipe.cells import Cell, Question
 from lassi.recipe.recipe import Recipe
+from lassi.similarity.registry import kind_named
 
 SCENES = "scenes"  # the group of people that holds all orientations of some test scenes
+LEAST_PICTURES = {"train": 20, "valid": 5}  # of each value of an attribute, to train and to test its judge
 JUDGED_VALID = "valid-judged"  # the group of validation people who are judged, by experiments that ask for it
 
 
@@ -55,7 +58,7 @@ class Population:
         """The groups of people whose latents the run keeps."""
         tested = [] if self._judges_only_valid else ["test", *([SCENES] if self.has_truth else [])]
         groups = ["train", "valid", self.recipe.data.learn_from, *tested]
-        return list(dict.fromkeys([*groups, *(self.judged(cell.question) for cell in self.cells)]))
+        return list(dict.fromkeys([*groups, *self.judged_groups]))
 
     @property
     def _judges_only_valid(self) -> bool:
@@ -63,9 +66,42 @@ class Population:
         experiments = self.recipe.experiment
         return bool(experiments) and all(own.split == "valid" and not own.baselines for own in experiments)
 
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes that the recipe is about: sensitive ones that have a name, targets and tasks."""
+        names: list[str] = []
+        for own in self.recipe.experiment:
+            kind, sensitive = kind_named(own.directions), dict.fromkeys(chain.from_iterable(own.sensitive))
+            names += [name for name in sensitive if kind.attribute(name, self.dataset) is not None]
+            names += [own.target, *own.predicts]
+        return list(dict.fromkeys(names))
+
+    @cached_property
+    def judged_attributes(self) -> list[str]:
+        """Those of which there are enough pictures for an independent judge."""
+        return [name for name in self.attributes if self.too_few(name) is None]
+
+    def too_few(self, attribute: str) -> str | None:
+        """Why an attribute can have no independent judge, in one sentence; None if it can."""
+        values = self.dataset.attribute(attribute).values
+        for group, least in LEAST_PICTURES.items():
+            counts = np.bincount(self.labels(attribute, group), minlength=len(values))
+            rarest = int(counts.argmin())
+            if counts[rarest] < least:
+                return (
+                    f"Only {counts[rarest]:,} pictures of '{group}' have {attribute} = {values[rarest]}, but an "
+                    f"independent judge needs {least}."
+                )
+        return None
+
     def judged(self, question: Question) -> str:
         """The group of people whom a question is about."""
         return JUDGED_VALID if question.split == "valid" else question.split
+
+    @property
+    def judged_groups(self) -> list[str]:
+        """The groups of people whom the recipe's questions are about."""
+        return list(dict.fromkeys(self.judged(cell.question) for cell in self.cells))
 
     def people(self, group: str, *, every: int | None = None) -> Integers:
         """The people of a split as the recipe selects them, or all orientations of its scenes, scene by scene.

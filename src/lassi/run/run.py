@@ -14,13 +14,22 @@ from lassi.base.devices import in_float64, usable
 from lassi.base.memo import Memo
 from lassi.base.progress import SILENT, Progress
 from lassi.base.stage import Kept, Missing, load
+from lassi.base.streams import Stream
 from lassi.certify.along.model import Model
 from lassi.certify.fair_model import FairModel
+from lassi.certify.intervals import one_per_unit
 from lassi.certify.smoothed.producer import Producers
+from lassi.certify.weakness import Finding
 from lassi.consumer.baselines import load_baseline
 from lassi.consumer.classifier import Classifier, load_classifier
-from lassi.data.dataset import Images
-from lassi.flow.encode import encode_each
+from lassi.consumer.judge import STAGE as JUDGE
+from lassi.consumer.judge import scores_of
+from lassi.consumer.scores import Scores
+from lassi.data.dataset import Images, Integers
+from lassi.data.edits import edit_named
+from lassi.flow.copies import Copier, load_copies
+from lassi.flow.density import Density, load_density
+from lassi.flow.encode import encode_with_density
 from lassi.flow.glow import Glow
 from lassi.flow.latents import Latents
 from lassi.flow.store import STAGE as FLOW
@@ -35,7 +44,12 @@ from lassi.run.kept_recipe import load_recipe_of
 from lassi.run.pick import pick_cell
 from lassi.run.population import Population
 from lassi.similarity.directions import Directions, load_directions
+from lassi.similarity.efficacy import Efficacy, Judge, load_efficacy
 from lassi.similarity.sets import SimilaritySet
+
+COPIES = 20  # of a picture, to see whether an invisible edit changes an answer
+MOST_COPIED = 500  # people
+MOST_COPIES = 2**26  # numbers in the latents of one edit
 
 
 class Run(Population):
@@ -55,7 +69,9 @@ class Run(Population):
         self._directions = Memo[Directions](limit=64)
         self._artefacts = Memo[Artefact](limit=1024)  # already checked against the recipe
         self._represented = Memo[Tensor](limit=4)  # enough for the groups of one representation
+        self._networks = Memo[Model](limit=2)
         self.producers = Memo[Producers](limit=32)  # shared by all classifiers on a representation
+        self.findings = Memo[list[Finding]](limit=1024)  # about each model
 
     @classmethod
     def open(cls, folder: Path | str, *, progress: Progress = SILENT) -> "Run":
@@ -97,7 +113,12 @@ class Run(Population):
 
     def encode(self, images: Images) -> NDArray[np.float32]:
         """Latents of pictures, uint8 ``(B, 3, H, W)``."""
-        return encode_each(self.glow, self.seen(images).to(self.device)).cpu().numpy()
+        return self.encode_with_density(images)[0]
+
+    def encode_with_density(self, images: Images) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The same, and log p(x) ``(B,)``."""
+        z, log_prob = encode_with_density(self.glow, self.seen(images).to(self.device))
+        return z.cpu().numpy(), log_prob.cpu().numpy()
 
     def seen(self, images: Images) -> Tensor:
         """What the flow sees of pictures, uint8 ``(B, 3, H, W)``: float32, in [−0.5, 0.5)."""
@@ -121,6 +142,31 @@ class Run(Population):
         """The latents of a group that fits into memory."""
         return torch.from_numpy(np.array(self.load_latents(group).z))
 
+    @cached_property
+    def density(self) -> Density:
+        """What the flow has learned, and which pictures are like those of validation people."""
+        return load_density(self._load(places.density_stage(self)))
+
+    # --- copies that look the same ------------------------------------------------------------------------------
+
+    def copied_rows(self, group: str) -> Integers:
+        """The rows of the people in a group whose pictures are copied: one per unit, and no more than fit on a disk."""
+        rows = one_per_unit(self.units(group), seed=self.seed)
+        most = min(MOST_COPIED, MOST_COPIES // (COPIES * self.glow.latent_dim))
+        return rows[:: max(1, len(rows) // most)][:most]
+
+    def copied_people(self, group: str) -> Integers:
+        """These people."""
+        return self.people(group)[self.copied_rows(group)]
+
+    def copier(self, edit: str) -> Copier:
+        """What encodes copies of their pictures."""
+        return Copier(self.glow, edit_named(edit), COPIES, Stream(self.seed, "copies"))
+
+    def load_copies(self, group: str, edit: str) -> NDArray[np.float32]:
+        """The latents of edited copies of these people's pictures, ``(people, copies, q)``."""
+        return load_copies(self._load(places.copies_stage(self, group, edit)))
+
     # --- the regulator ------------------------------------------------------------------------------------------
 
     def load_directions(self, attribute: str, kind: str, target: str | None) -> Directions:
@@ -143,6 +189,29 @@ class Run(Population):
             for directions in self.load_all_directions(experiment, sensitive)
         ]
         return SimilaritySet(torch.cat([s.directions for s in sets], 1), experiment.radius)
+
+    def judge_artefact(self, attribute: str) -> Artefact:
+        return self._artefacts.get(("judge", attribute), lambda: self._load(places.judge_stage(self, attribute)))
+
+    def judge_scores(self, attribute: str) -> Scores:
+        """How good an independent judge is on validation people."""
+        artefact = self.judge_artefact(attribute)
+        with artefact.understood():
+            return scores_of(artefact.figures)
+
+    def load_judges(self) -> dict[str, Judge]:
+        """The independent judges of all attributes of which there are enough pictures."""
+        made = {name: self.judge_artefact(name) for name in self.judged_attributes}
+        return {name: self._probabilities(load_baseline(found.folder, JUDGE)) for name, found in made.items()}
+
+    def _probabilities(self, model: nn.Module) -> Judge:
+        """What a classifier gives as the probability of each value, for pictures on the host."""
+        model.to(self.device)
+        return lambda x: model(x.to(self.device)).softmax(1).cpu()
+
+    def load_efficacy(self, experiment: ExperimentTable, attribute: str) -> Efficacy:
+        """What the directions of a sensitive attribute change."""
+        return load_efficacy(self._load(places.efficacy_stage(self, experiment, attribute)))
 
     # --- the producer and the consumer --------------------------------------------------------------------------
 
@@ -178,8 +247,13 @@ class Run(Population):
 
     def load_network(self, cell: Cell) -> Model:
         """R and C of a cell, as the certification methods use them."""
-        r, classifier = self.load_representation(cell.representation), self.load_classifier(cell)
-        return Model(r, classifier, in_float64(self.device))
+        made = self.representation_artefact(cell.representation).content, self.classifier_artefact(cell).content
+
+        def loaded() -> Model:
+            r, classifier = self.load_representation(cell.representation), self.load_classifier(cell)
+            return Model(r, classifier, in_float64(self.device))
+
+        return self._networks.get(made, loaded)
 
     def model(
         self,

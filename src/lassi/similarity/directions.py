@@ -24,7 +24,7 @@ from lassi.similarity.kinds.mean_difference import MeanDifference
 from lassi.similarity.registry import kind_named
 from lassi.similarity.sets import SimilaritySet
 
-STAGE, VERSION = "directions", 2
+STAGE, VERSION = "directions", 3
 IMPORTED = "imported"  # the kind of vectors made elsewhere
 
 

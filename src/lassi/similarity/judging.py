@@ -1,7 +1,7 @@
 """What a regulator must know about directions before relying on them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ class DirectionFigures:
         norms: the lengths of the vectors.
         counts: training people of each value; none for vectors without a name.
         is_rare: whether a value has so few people that the direction is uncertain.
-        probe: for each vector, the accuracy of telling its two values apart by position along it, on held-out people;
-            None where no held-out person has either value, and for vectors without a name.
+        probe: for each vector, the balanced accuracy of separating its two values by position along it, on held-out
+            people; None where no held-out person has one of them, and for vectors without a name.
+        majority: the share of the more frequent of these two values among them.
         correlations: of the mean position along the vectors with every other attribute, on held-out people.
         relative_error: for differences of means, their approximate angular error in radians.
     """
@@ -33,6 +34,7 @@ class DirectionFigures:
     probe: list[float | None]
     correlations: dict[str, float]
     relative_error: float | None = None
+    majority: list[float | None] = field(default_factory=list)
 
 
 def judge(
@@ -49,13 +51,15 @@ def judge(
     there = _places(valid.z, units)  # (people, n)
     counts: dict[str, int] = {}
     probes: list[float | None] = [None] * vectors.shape[1]
+    majorities: list[float | None] = [None] * vectors.shape[1]
     if attribute is not None:
         labels = train.labels_of(attribute.name)
         number = np.bincount(labels, minlength=len(attribute.values))
         counts, here = dict(zip(attribute.values, number.tolist(), strict=True)), _places(train.z, units)
         for column, ends in enumerate(kind.ends(len(attribute.values))):
-            learned = _Threshold.fit(here[:, column], labels, ends)
-            probes[column] = learned.accuracy(there[:, column], valid.labels_of(attribute.name))
+            learned, of_valid = _Threshold.fit(here[:, column], labels, ends), valid.labels_of(attribute.name)
+            probes[column] = learned.balanced_accuracy(there[:, column], of_valid)
+            majorities[column] = _majority(of_valid, ends)
     return DirectionFigures(
         vectors.norm(dim=0).tolist(),
         counts,
@@ -63,7 +67,14 @@ def judge(
         probes,
         {name: _correlation(there.mean(1), valid.labels_of(name)) for name in others},
         computed.relative_error,
+        majorities,
     )
+
+
+def _majority(labels: Integers, ends: tuple[int, int]) -> float | None:
+    """The share of the more frequent of two values; None if nobody has either."""
+    counts = [int((labels == value).sum()) for value in ends]
+    return max(counts) / sum(counts) if sum(counts) else None
 
 
 def _places(z: NDArray[np.float32], units: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -73,7 +84,7 @@ def _places(z: NDArray[np.float32], units: NDArray[np.float64]) -> NDArray[np.fl
 
 @dataclass(frozen=True)
 class _Threshold:
-    """The best cut between two values by position along a vector."""
+    """The best cut between two values by position along a vector, each value counting the same."""
 
     low: int
     high: int
@@ -84,16 +95,19 @@ class _Threshold:
         low, high = ends
         mine = (labels == low) | (labels == high)
         order = np.argsort(places[mine])
-        is_high = (labels[mine][order] == high).astype(int)
-        below = np.concatenate([[0], np.cumsum(1 - is_high)])  # right if everybody up to here is called low …
+        is_high = labels[mine][order] == high
+        counts = max(1, int((~is_high).sum())), max(1, int(is_high.sum()))
+        below = np.concatenate([[0], np.cumsum(~is_high)])  # right if everybody up to here is called low …
         above = is_high.sum() - np.concatenate([[0], np.cumsum(is_high)])  # … and the others high
-        best = int((below + above).argmax())
+        best = int((below / counts[0] + above / counts[1]).argmax())
         return _Threshold(low, high, np.inf if best == len(order) else float(places[mine][order][best]))
 
-    def accuracy(self, places: NDArray[np.float64], labels: Integers) -> float | None:
-        """The accuracy on other people; None if nobody has either value."""
-        mine = (labels == self.low) | (labels == self.high)
-        return float(((places[mine] >= self.cut) == (labels[mine] == self.high)).mean()) if mine.any() else None
+    def balanced_accuracy(self, places: NDArray[np.float64], labels: Integers) -> float | None:
+        """The balanced accuracy on other people; None if nobody has one of the values."""
+        low, high = places[labels == self.low], places[labels == self.high]
+        if not len(low) or not len(high):
+            return None
+        return float(((low < self.cut).mean() + (high >= self.cut).mean()) / 2)
 
 
 def _correlation(places: NDArray[np.float64], labels: Integers) -> float:

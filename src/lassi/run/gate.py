@@ -1,0 +1,112 @@
+"""The gate: what makes the certificates of a run say less than they seem to say.
+
+Thresholds are such that the recipes of this project pass, and a flow trained for a single step does not
+(``tests/run/test_gate.py``).
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from lassi.base.errors import UserError
+from lassi.certify.method import Crowd
+from lassi.certify.weakness import Finding, Weakness
+from lassi.consumer.classifier import Represented, evaluate
+from lassi.recipe.cells import Cell
+from lassi.run.run import Run
+from lassi.similarity.efficacy import Efficacy
+
+LEAST_SAVED = 0.1  # bits per dimension that a flow must save, compared with independent pixels
+LEAST_CHANGE = 0.1  # of the judge's probability, or of the share of people for whom the attribute appears or disappears
+MOST_NAMED = 5  # people
+ATYPICAL = Weakness.ATYPICAL.label
+LEAST_SIGHT = 0.2  # of the way from chance to perfection that a judge's balanced accuracy must reach
+
+
+def findings(run: Run, cell: Cell) -> list[Finding]:
+    """The weaknesses of a model of a run: of its flow, its directions, and the model itself."""
+    return [*about_flow(run), *about_directions(run, cell), *_about_model(run, cell)]
+
+
+def about_flow(run: Run) -> Iterator[Finding]:
+    """Whether the flow has learned anything."""
+    density = run.density
+    if density.saved < LEAST_SAVED:
+        yield Finding(
+            Weakness.WEAK_FLOW,
+            f"It needs {density.bits_per_dim:.2f} bits/dim, independent pixels {density.independent:.2f}.",
+        )
+
+
+def about_directions(run: Run, cell: Cell) -> Iterator[Finding]:
+    """Whether the directions of each sensitive attribute change it, as far as a judge can see."""
+    for attribute in cell.sensitive:
+        found = run.load_efficacy(cell.experiment, attribute)
+        if reason := _blindness(run, attribute, found):
+            yield Finding(Weakness.UNJUDGED, reason)
+        elif strength_of(found) < LEAST_CHANGE:
+            yield Finding(Weakness.IDLE_DIRECTION, _in_words(found))
+
+
+def _blindness(run: Run, attribute: str, found: Efficacy) -> str | None:
+    """Why nobody can see the attribute; None if a judge can. Vectors without a name are judged by what they change."""
+    if found.change is None:
+        return run.too_few(attribute) if attribute in run.attributes else None
+    scores, values = run.judge_scores(attribute), run.num_classes(attribute)
+    if scores.balanced - 1 / values >= LEAST_SIGHT * (1 - 1 / values):
+        return None
+    return f"The balanced accuracy of the judge of {attribute} is {scores.balanced:.0%}, by chance {1 / values:.0%}."
+
+
+def strength_of(found: Efficacy) -> float:
+    """How much directions change, as a share or a probability; for vectors without a name, of any attribute."""
+    if found.change is None:
+        return max((abs(change) for change in found.others.values()), default=0.0)
+    shares = [share.value for share in (found.appears, found.disappears) if share and share.value is not None]
+    return max(abs(found.change), *shares, 0.0)
+
+
+def _in_words(found: Efficacy) -> str:
+    if found.change is None:
+        return f"From one end to the other of {found.attribute}, no attribute changes by {LEAST_CHANGE:.0%}."
+    return f"From one end to the other, the probability of {found.attribute} changes by {abs(found.change):.1%}."
+
+
+def _about_model(run: Run, cell: Cell) -> Iterator[Finding]:
+    """Whether the model has learned anything, on validation people."""
+    labels = torch.from_numpy(run.labels(cell.task, "valid"))
+    scores = evaluate(run.load_classifier(cell), Represented(run.represented(cell.representation, "valid"), labels))
+    if scores.accuracy <= scores.majority:
+        yield Finding(
+            Weakness.BELOW_MAJORITY,
+            f"It is right for {scores.accuracy:.1%} of validation people; always guessing the most common class, for "
+            f"{scores.majority:.1%}.",
+        )
+
+
+def refuse_weak(found: Sequence[Finding]) -> None:
+    """Refuse, for whoever wants certificates without reservations."""
+    if found:
+        raise UserError(" ".join(str(finding) for finding in found), hint="Leave out --strict to certify all the same.")
+
+
+def as_records(found: Sequence[Finding]) -> list[dict[str, str]]:
+    """Weaknesses as JSON shows them."""
+    return [{"name": finding.weakness.label, "sentence": str(finding)} for finding in found]
+
+
+def about_pictures(people: Crowd) -> list[Finding]:
+    """Whether all pictures are like those from which the flow has learned."""
+    unlike = [number for number, own in zip(people.numbers, people.warnings, strict=True) if ATYPICAL in own]
+    if not unlike:
+        return []
+    which = ", ".join(map(str, unlike[:MOST_NAMED])) + (", …" if len(unlike) > MOST_NAMED else "")
+    return [Finding(Weakness.ATYPICAL, f"This is so for {len(unlike):,} of {len(people):,} (person {which}).")]
+
+
+def labels_of(found: list[Finding], is_typical: NDArray[np.bool_]) -> list[tuple[str, ...]]:
+    """What the certificate of each person states: the weaknesses of the model, and of their own picture."""
+    model = tuple(dict.fromkeys(finding.weakness.label for finding in found))
+    return [model if typical else (*model, ATYPICAL) for typical in is_typical]
