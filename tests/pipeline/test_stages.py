@@ -50,6 +50,22 @@ def test_the_same_command_again_changes_nothing(tiny_run: Run, tiny_recipe: Path
     assert sorted(tiny_run.folder.rglob("*.jsonl")) == files
 
 
+def test_representations_learn_from_copies_of_pictures_where_a_recipe_asks_for_them(tmp_path: Path) -> None:
+    """The same people, directions and seeds; only R differs, and what is made from it."""
+    changed = load_recipe(str(NANO), ["representation.copies=2", "representation.edit=noise-2"])
+    run = run_recipe(changed, tmp_path / "run", until="classifier", compute=ONE)
+    plain = run_recipe(str(NANO), tmp_path / "plain", until="classifier", compute=ONE)
+    cell = run.cells[0]
+    assert run.taught("object_hue", "valid").copies.shape == (60, 2, run.glow.latent_dim)
+    assert run.load_flow().content == plain.load_flow().content
+    made = run.representation_artefact(cell.representation)
+    assert set(made.identity.parents) - {"copies of valid", "copies of train-biased"} == set(
+        plain.representation_artefact(cell.representation).identity.parents
+    )
+    r, without = (own.represented(cell.representation, "test") for own in (run, plain))
+    assert not torch.allclose(r, without, atol=1e-3)
+
+
 def test_a_run_stops_at_the_stage_asked_for(tiny_recipe: Path, tmp_path: Path) -> None:
     done = run_stages(str(tiny_recipe), tmp_path / "run", until="flow", compute=ONE)
     assert [path.name for path in done.written] == ["flow", "flow-check"]

@@ -90,6 +90,23 @@ def test_the_attack_takes_the_farthest() -> None:
     assert torch.equal(worst, t[torch.arange(B), distances.argmax(1)])
 
 
+def test_similar_people_are_drawn_around_another_picture_of_the_person_if_there_is_one() -> None:
+    """Straightforwardly: every drawn z″ + A t is mapped whole, and the farthest from R(z) is taken."""
+    objective = Objective(lambda2=0.7, samples=6)
+    producer, z, labels, similar = setting()
+    other = z + 0.3 * torch.randn(z.shape, generator=STREAM.child("other").torch(), dtype=z.dtype)
+    loss = producer.losses(z, labels, objective, similar, stream=STREAM, other=other)
+    producer, z, labels, similar = setting()
+    r, points = producer.representation, similar.move(other, draw(similar, B, objective, STREAM))
+    r.eval()
+    with torch.no_grad():
+        distances = (r(points.flatten(0, 1)).view(B, 6, -1) - r(z)[:, None]).norm(dim=2)
+    r.train()
+    own, there = r(z), r(points[torch.arange(B), distances.argmax(1)])
+    expected = F.cross_entropy(producer.aux(own), labels) + 0.7 * (own - there).norm(dim=1).mean()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-9)
+
+
 def test_the_cube_of_the_published_program_is_far_larger_than_the_ball() -> None:
     """49 coefficients, each uniform in [−ε, ε], have a mean length of 4ε; at the rank they move people as far."""
     means = torch.randn(Q, 14, generator=torch.Generator().manual_seed(1), dtype=torch.float64)

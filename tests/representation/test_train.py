@@ -175,3 +175,40 @@ def test_a_representation_is_trained_from_arrays(tmp_path: Path) -> None:
         save_representation(model, tmp_path / str(len(spreads)))
         spreads.append(spread(tmp_path / str(len(spreads))))
     assert spreads[0] < 0.25 * spreads[1]
+
+
+def test_r_learns_from_copies_of_pictures_if_there_are_any(tmp_path: Path) -> None:
+    """Copies shift a person along a direction that says nothing about the label; only with copies R ignores it."""
+    rng = np.random.default_rng(0)
+    noise = np.zeros(TRAIN.z.shape[1], np.float32)
+    noise[-1] = 3.0  # a number that says nothing about the label
+
+    def copied(people: Labelled) -> Labelled:
+        shifts = rng.normal(size=(len(people.z), 4, 1)).astype(np.float32)
+        return replace(people, copies=people.z[:, None] + shifts * noise)
+
+    train, valid = copied(TRAIN), copied(VALID)
+    moved = []
+    for name, lessons in {
+        "with": Lessons(train, valid, 2, SIMILAR),
+        "without": Lessons(TRAIN, VALID, 2, SIMILAR),
+    }.items():
+        settings = RepresentationTraining(Objective(lambda2=1.0), (32, 16), 8, 50, 1e-2)
+        stage = RepresentationStage(tmp_path / name, lessons, settings, {"copies": name}, 0)
+        stage.make(Compute(threads=1))
+        r = load_representation(tmp_path / name)
+        own, there = represent(r, VALID.z), represent(r, VALID.z + noise)
+        moved.append(((there - own).norm(dim=1).mean() / own.std(0).norm()).item())
+    assert moved[0] < 0.3 * moved[1]
+
+
+def test_a_redrawn_picture_is_that_of_the_person_or_one_of_their_copies_equally_often() -> None:
+    z = np.arange(50, dtype=np.float32)[:, None] * 10
+    people = Labelled(z, np.zeros(50, np.int64), z[:, None] + np.arange(1, 4, dtype=np.float32)[:, None])
+    rows = np.tile(np.arange(50), 400)
+    drawn = people.redrawn(rows, like=torch.zeros(1), stream=Stream(0, "draw"))[:, 0].numpy() - 10 * rows
+    counts = np.bincount(drawn.astype(int), minlength=4)
+    assert counts.sum() == 20_000
+    assert abs(counts / 20_000 - 0.25).max() < 0.02
+    again = people.redrawn(rows, like=torch.zeros(1), stream=Stream(0, "draw"))[:, 0].numpy() - 10 * rows
+    assert (drawn == again).all()

@@ -19,6 +19,7 @@ from lassi.base.identity import Identity, array_hash
 from lassi.base.progress import SILENT, Progress
 from lassi.base.sealed import Damaged
 from lassi.base.stage import load, make
+from lassi.base.streams import Stream
 from lassi.base.workers import map_chunks
 from lassi.data.dataset import Dataset, Images, Integers
 
@@ -56,13 +57,30 @@ class Latents:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Latents ``(people, q)``, a memory map or in memory, and a label for each of their people ``(people,)``."""
+    """Latents ``(people, q)``, a memory map or in memory, and a label for each of their people ``(people,)``.
+
+    Args:
+        copies: latents of copies of their pictures that look the same, ``(people, copies, q)``, if there are any.
+    """
 
     z: NDArray[np.float32]
     labels: Integers
+    copies: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         assert len(self.z) == len(self.labels), "everybody has a latent and a label"
+        assert self.copies is None or len(self.z) == len(self.copies), "everybody has copies, or nobody"
+
+    def redrawn(self, rows: Integers, *, like: "Tensor", stream: Stream) -> "Tensor":
+        """For each of some people the latent of their picture or of one of its copies, each equally likely."""
+        import torch
+
+        assert self.copies is not None, "there are copies"
+        drawn = stream.numpy().integers(0, self.copies.shape[1] + 1, len(rows))
+        z = np.array(self.z[rows])
+        is_copy = drawn > 0
+        z[is_copy] = self.copies[rows[is_copy], drawn[is_copy] - 1]
+        return torch.from_numpy(z).to(like)
 
     def tensors(self, rows: Integers, *, like: "Tensor") -> "tuple[Tensor, Tensor]":
         """Some people's latents and labels, in memory; type and place of the latents as ``like``."""

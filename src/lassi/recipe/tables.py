@@ -13,6 +13,7 @@ from lassi.certify.settings import SOME_METHODS
 from lassi.consumer.baselines import KINDS as BASELINES
 from lassi.consumer.baselines import BaselineTraining
 from lassi.consumer.classifier import ANY_WIDTHS, ClassifierTraining
+from lassi.data.edits import edit_named
 from lassi.data.registry import KNOWN, MOST_PIXELS
 from lassi.flow.glow import MIXING, Coupling, Flows, Hidden, Levels
 from lassi.flow.train import FlowTraining
@@ -113,6 +114,8 @@ class RepresentationTable(Table):
     Args:
         source: published representations to take instead, such as ``"r/{method}-{sensitive}-{seed}.pth"``; the fields
             are method, target, sensitive, kind and seed.
+        copies: how many copies of each picture, which look the same, R also learns from.
+        edit: how these are made; see :mod:`lassi.data.edits`.
     """
 
     source: Place | None = None
@@ -121,6 +124,13 @@ class RepresentationTable(Table):
     batch: NormedBatch = 500
     learning_rate: LearningRate = 1e-3
     decay: Decay = "cosine"
+    copies: Annotated[int, Whole(0, 1000)] = 0
+    edit: Name = "noise"
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        edit_named(self.edit)
+        return self
 
     def training(self, objective: Objective, epochs: int | None, batch: int | None) -> RepresentationTraining:
         """How R is trained with an objective; epochs and batch override the table's if given."""

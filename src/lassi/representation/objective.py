@@ -72,16 +72,29 @@ class Producer(nn.Module):
             self.decoder = _decoder([*reversed(widths), representation.latent_dim]) if reconstructs else None
 
     def losses(
-        self, z: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet | None, *, stream: Stream
+        self,
+        z: Tensor,
+        labels: Tensor,
+        objective: Objective,
+        similar: SimilaritySet | None,
+        *,
+        stream: Stream,
+        other: Tensor | None = None,
     ) -> Tensor:
-        """The total loss of a batch ``(B, q)`` with labels ``(B,)``, in the modules' current modes."""
+        """The total loss of a batch ``(B, q)`` with labels ``(B,)``, in the modules' current modes.
+
+        Args:
+            other: the latents of other pictures of the same people, which look the same, ``(B, q)``: similar people
+                are drawn around these instead of around z.
+        """
         u = self.representation.linears[0](z)
+        start = u if other is None else self.representation.linears[0](other)
         # The attack comes first: it uses the running statistics, which the passes below change.
-        attacked = self._attack(u, objective, similar, stream) if objective.lambda2 and similar else None
+        attacked = self._attack(u, start, objective, similar, stream) if objective.lambda2 and similar else None
         r = self.representation.from_first(u)
         total = z.new_zeros(())
         if objective.lambda1:
-            logits, targets = self._classified(u, r, labels, objective, similar, stream)
+            logits, targets = self._classified(start, r, labels, objective, similar, stream)
             total = total + objective.lambda1 * F.cross_entropy(logits, targets)
         if objective.lambda2:
             assert attacked is not None
@@ -93,16 +106,24 @@ class Producer(nn.Module):
         return total
 
     def mistakes(
-        self, z: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet | None, *, stream: Stream
+        self,
+        z: Tensor,
+        labels: Tensor,
+        objective: Objective,
+        similar: SimilaritySet | None,
+        *,
+        stream: Stream,
+        other: Tensor | None = None,
     ) -> Tensor:
         """The share of people ``(B, q)`` misclassified by the auxiliary classifier, augmented as the objective says."""
         u = self.representation.linears[0](z)
-        logits, targets = self._classified(u, self.representation.from_first(u), labels, objective, similar, stream)
+        start = u if other is None else self.representation.linears[0](other)
+        logits, targets = self._classified(start, self.representation.from_first(u), labels, objective, similar, stream)
         return (logits.argmax(1) != targets).double().mean()
 
     def _classified(
         self,
-        u: Tensor,
+        start: Tensor,
         r: Tensor,
         labels: Tensor,
         objective: Objective,
@@ -114,16 +135,19 @@ class Producer(nn.Module):
         if not objective.augments:
             return logits, labels
         assert similar is not None
-        return self._augmented(u, logits, labels, objective, similar, stream)
+        return self._augmented(start, logits, labels, objective, similar, stream)
 
-    def _attack(self, u: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream) -> Tensor:
+    def _attack(self, u: Tensor, start: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream) -> Tensor:
         """The first layer's output at z′, the drawn similar person that R maps farthest from R(z), ``(B, h)``.
 
         W₁ z′ = W₁ z + B t also holds in training mode, so the largest layer is not computed again.
+
+        Args:
+            start: the first layer's output where similar people are drawn.
         """
         b = self.representation.linears[0].weight @ similar.basis  # (h, n)
         t = draw(similar, len(u), objective, stream)
-        return u + farthest(self.representation, u.detach(), b.detach(), t) @ b.T
+        return start + farthest(self.representation, u.detach(), b.detach(), t, start=start.detach()) @ b.T
 
     def _augmented(
         self, u: Tensor, logits: Tensor, labels: Tensor, objective: Objective, similar: SimilaritySet, stream: Stream
@@ -145,17 +169,19 @@ def draw(similar: SimilaritySet, people: int, objective: Objective, stream: Stre
 
 
 @torch.no_grad()
-def farthest(representation: Representation, u: Tensor, b: Tensor, t: Tensor) -> Tensor:
+def farthest(representation: Representation, u: Tensor, b: Tensor, t: Tensor, *, start: Tensor | None = None) -> Tensor:
     """The coefficients among ``(B, s, n)`` that lead farthest from R(z), in evaluation mode, ``(B, n)``.
 
     Args:
         u: the first layer's output at z, before its BatchNorm, ``(B, h)``.
         b: how it changes with t, ``(h, n)``.
+        start: the same where t = 0, if that is not at z.
     """
     later = representation.later_layers()
     scale, shift = (x.to(u.dtype) for x in norm_affine(representation.norms[0]))
-    c, slope = u * scale + shift, b * scale[:, None]
-    centre = later(c)  # (B, k)
+    slope = b * scale[:, None]
+    c = (u if start is None else start) * scale + shift
+    centre = later(u * scale + shift)  # (B, k)
     distances = (later(c[:, None] + t @ slope.T) - centre[:, None]).norm(dim=2)
     return t[torch.arange(len(t), device=t.device), distances.argmax(1)]
 

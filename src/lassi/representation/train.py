@@ -112,12 +112,21 @@ class ProducerTrainee:
         return total / weight
 
     def _loss_of(self, people: Labelled, rows: Integers, stream: Stream) -> Tensor:
-        z, labels = people.tensors(rows, like=next(self.model.parameters()))
-        return self.model.losses(z, labels, self._objective, self._similar, stream=stream)
+        z, labels, other = self._pictures(people, rows, stream)
+        return self.model.losses(z, labels, self._objective, self._similar, stream=stream, other=other)
 
     def _mistakes(self, people: Labelled, rows: Integers, stream: Stream) -> Tensor:
-        z, labels = people.tensors(rows, like=next(self.model.parameters()))
-        return self.model.mistakes(z, labels, self._objective, self._similar, stream=stream)
+        z, labels, other = self._pictures(people, rows, stream)
+        return self.model.mistakes(z, labels, self._objective, self._similar, stream=stream, other=other)
+
+    def _pictures(self, people: Labelled, rows: Integers, stream: Stream) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Latents and labels of people; if they have copies, those of two drawn pictures of each."""
+        like = next(self.model.parameters())
+        z, labels = people.tensors(rows, like=like)
+        if people.copies is None:
+            return z, labels, None
+        one, other = (people.redrawn(rows, like=like, stream=stream.child(name)) for name in ("one", "other"))
+        return one, labels, other
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,14 @@ import torch
 from torch import Tensor
 
 from lassi.base.errors import UserError
+from lassi.base.streams import Stream
 from lassi.consumer.baselines import BaselineShape, BaselineStage, Examples
 from lassi.consumer.classifier import ClassifierShape, ClassifierStage, Represented
 from lassi.consumer.classifier import Lessons as ClassifierLessons
 from lassi.consumer.judge import JudgeStage
 from lassi.data.dataset import Integers
-from lassi.flow.copies import CopiesStage
+from lassi.data.edits import edit_named
+from lassi.flow.copies import Copier, CopiesStage
 from lassi.flow.density import DensityStage
 from lassi.flow.latents import Encoder, LatentsStage
 from lassi.flow.train import FlowStage
@@ -62,6 +64,18 @@ def copies_stage(run: "Run", group: str, edit: str) -> CopiesStage:
         run.dataset,
         people,
         run.copier(edit),
+        {"flow": run.load_flow().content, "data": run.dataset.fingerprint},
+    )
+
+
+def training_copies_stage(run: "Run", group: str) -> CopiesStage:
+    """The latents of copies of a group's pictures, from which representations learn."""
+    table, latents = run.recipe.representation, run.load_latents(group)
+    return CopiesStage(
+        run.folder / COPIES / f"{group}-{table.edit}-training",
+        run.dataset,
+        latents.people,
+        Copier(run.glow, edit_named(table.edit), table.copies, Stream(run.seed, "training copies")),
         {"flow": run.load_flow().content, "data": run.dataset.fingerprint},
     )
 
@@ -124,10 +138,17 @@ def representation_stage(run: "Run", cell: RepresentationCell) -> Representation
     }
     for directions in run.load_all_directions(experiment, cell.sensitive):
         parents[f"directions of {directions.attribute}"] = directions.content
+    for group in run.taught_by_copies:
+        parents[f"copies of {group}"] = run.training_copies_artefact(group).content
     similar = run.load_similarity(experiment, cell.sensitive) if cell.sensitive else None
     return RepresentationStage(
         run.folder / REPRESENTATIONS / cell.folder,
-        Lessons(train.labelled(target), valid.labelled(target), run.num_classes(target), similar),
+        Lessons(
+            run.taught(target, run.recipe.data.learn_from),
+            run.taught(target, "valid"),
+            run.num_classes(target),
+            similar,
+        ),
         run.recipe.representation.training(cell.method.objective(), experiment.epochs, experiment.batch),
         parents,
         cell.seed,

@@ -93,6 +93,12 @@ def make_copies(run: Run, compute: Compute) -> None:
             make(places.copies_stage(run, group, edit), compute)
 
 
+def make_training_copies(run: Run, compute: Compute) -> None:
+    """Encode copies of the pictures that representations learn from, if the recipe asks for them."""
+    for group in run.taught_by_copies:
+        make(places.training_copies_stage(run, group), compute)
+
+
 def make_judges(run: Run, compute: Compute) -> None:
     """Train an independent judge of each attribute of which there are enough pictures."""
     for attribute in run.judged_attributes:

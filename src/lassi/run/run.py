@@ -1,6 +1,7 @@
 """A run: a folder with everything that a recipe made. It loads what exists and reports what is missing."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from lassi.flow.copies import Copier, load_copies
 from lassi.flow.density import Density, load_density
 from lassi.flow.encode import encode_with_density
 from lassi.flow.glow import Glow
-from lassi.flow.latents import Latents
+from lassi.flow.latents import Labelled, Latents
 from lassi.flow.store import STAGE as FLOW
 from lassi.flow.store import load_glow
 from lassi.recipe.cells import Cell, RepresentationCell
@@ -166,6 +167,22 @@ class Run(Population):
     def load_copies(self, group: str, edit: str) -> NDArray[np.float32]:
         """The latents of edited copies of these people's pictures, ``(people, copies, q)``."""
         return load_copies(self._load(places.copies_stage(self, group, edit)))
+
+    @property
+    def taught_by_copies(self) -> list[str]:
+        """The groups of whose pictures copies are made for training, if the recipe asks for that."""
+        return [self.recipe.data.learn_from, "valid"] if self.recipe.representation.copies else []
+
+    def training_copies_artefact(self, group: str) -> Artefact:
+        key = ("training copies", group)
+        return self._artefacts.get(key, lambda: self._load(places.training_copies_stage(self, group)))
+
+    def taught(self, target: str, group: str) -> Labelled:
+        """What representations learn from, or are evaluated on."""
+        own = self.load_latents(group).labelled(target)
+        if group not in self.taught_by_copies:
+            return own
+        return replace(own, copies=load_copies(self.training_copies_artefact(group)))
 
     # --- the regulator ------------------------------------------------------------------------------------------
 
