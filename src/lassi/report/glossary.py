@@ -49,6 +49,8 @@ TERMS = [
         "People known to differ only in the sensitive attribute, independently of any generative model.",
     ),
     Entry("coverage", "How much of the difference between truly similar people lies within “similar”."),
+    Entry("judge", "A classifier of pictures that sees an attribute, and shares nothing with the certified models."),
+    Entry("invisible change", "A change of a picture that nobody can see, such as one grey level of noise, or JPEG."),
     Entry("budget", "How many boxes (sets of similar people) the exact search may examine for one person."),
     Entry("margin", "The lead of the original answer. Below 0 the answer has changed."),
     Entry("accuracy", "The share of people who get the right answer; an abstention counts as wrong."),
