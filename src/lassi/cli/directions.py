@@ -10,7 +10,9 @@ from lassi.cli.command import Json, Seed, Threads, a_radius, command, echo, prin
 
 if TYPE_CHECKING:
     from lassi.results.directions import DirectionsSummary
-    from lassi.results.records import TruthResult
+    from lassi.results.meaning import EfficacyRow
+    from lassi.results.records import Meaning, TruthResult
+    from lassi.run.run import Run
     from lassi.similarity.truth import Estimate
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
@@ -49,6 +51,7 @@ def directions(
     from lassi.base.threads import use_threads
     from lassi.data.factors import ORIENTATION
     from lassi.results.directions import chosen_directions, comparison, summary_of
+    from lassi.results.meaning import efficacy_rows
     from lassi.results.truth import measure_truth
     from lassi.run.run import Run
 
@@ -61,9 +64,13 @@ def directions(
         for directions in found
         if opened.has_truth and directions.attribute == ORIENTATION
     ]
+    meaning = _meaning(opened)
     if as_json:
-        return print_json({"directions": summary, "cosines": cosines, "truth": truth})
+        found_by_judges = None if meaning is None else efficacy_rows(meaning)
+        return print_json({"directions": summary, "efficacy": found_by_judges, "cosines": cosines, "truth": truth})
     _print_summary(summary)
+    if meaning is not None:
+        _print_efficacy(efficacy_rows(meaning))
     if cosines:
         echo("\nCosines (between spans of several vectors, the largest one):")
         cells = [[pair.one, pair.other, f"{pair.cosine:+.3f}"] for pair in cosines]
@@ -97,6 +104,36 @@ def _print_summary(summary: "Sequence[DirectionsSummary]") -> None:
         for a in summary
     ]
     print_table(columns, rows, right=columns[2:7])
+
+
+def _meaning(run: "Run") -> "Meaning | None":
+    """What independent judges saw along the directions of the recipe; None if the run has not come that far."""
+    from lassi.base.stage import Missing
+    from lassi.results.meaning import meaning_of
+
+    try:
+        return meaning_of(run, run.recipe.experiment, edits=False)
+    except Missing:
+        return None
+
+
+def _print_efficacy(rows: "Sequence[EfficacyRow]") -> None:
+    if not rows:
+        return
+    echo("\nWhat independent judges see along the recipe's directions, from −ε to ε:")
+    columns = ["attribute", "kind", "ε", "judge (by chance)", "appears", "disappears", "change", "also changes"]
+    cells = [
+        [
+            own.attribute,
+            own.kind,
+            f"{own.radius:g}",
+            f"{own.judge.scores.balanced:.1%} ({own.judge.chance:.1%})" if own.judge else "none",
+            *("" if share is None else f"{share:.1%}" for share in (own.appears, own.disappears, own.change)),
+            ", ".join(f"{name} {change:+.1%}" for name, change in list(own.others.items())[:4]),
+        ]
+        for own in rows
+    ]
+    print_table(columns, cells, right=columns[2:7])
 
 
 def _print_truth(truth: "Sequence[TruthResult]") -> None:

@@ -24,7 +24,6 @@ from lassi.report.records import (
     Document,
     EditsRow,
     EditsView,
-    EfficacyRow,
     FlowView,
     Made,
     MeaningView,
@@ -32,13 +31,14 @@ from lassi.report.records import (
     QuestionView,
     SimilarityView,
 )
+from lassi.results.meaning import efficacy_rows
 from lassi.results.paper.shown import Pictures, paper_figures
 from lassi.results.records import Meaning, MethodResult, Results, TruthResult
 from lassi.results.summary import ModelSummary, edits_table, model_names, summarise, summarise_baselines
 from lassi.run import folder as places
 from lassi.run.roles import cautions
 from lassi.run.run import Run
-from lassi.similarity.efficacy import ALSO_CHANGES, Efficacy, side_effects
+from lassi.similarity.efficacy import ALSO_CHANGES, Efficacy
 
 LIBRARIES = (DISTRIBUTION, "torch", "numpy", "scipy")
 
@@ -63,7 +63,7 @@ def document_of(run: Run, results: Results, *, progress: Progress = SILENT) -> D
         flow_view(run),
         gallery_of(evidences, progress=progress),
         edits_view(results),
-        None if results.meaning is None else meaning_view(run, results.meaning),
+        None if results.meaning is None else meaning_view(results.meaning),
         made_by(run),
         cautions(run),
     )
@@ -125,24 +125,10 @@ def flow_view(run: Run) -> FlowView:
     return FlowView(run.load_flow().figures.get("bits_per_dim"), check)
 
 
-def meaning_view(run: Run, meaning: Meaning) -> MeaningView:
+def meaning_view(meaning: Meaning) -> MeaningView:
     """Whether the similarity sets mean what they should."""
-    rows = [
-        EfficacyRow(
-            found.attribute,
-            found.kind,
-            found.radius,
-            found.people,
-            meaning.judges.get(found.attribute),
-            1 / run.num_classes(found.attribute) if found.attribute in meaning.judges else 0.0,
-            None if found.appears is None else found.appears.value,
-            None if found.disappears is None else found.disappears.value,
-            found.change,
-            side_effects(found),
-        )
-        for found in meaning.efficacy
-    ]
-    return MeaningView(meaning.density.saved, meaning.density.independent, ALSO_CHANGES, rows)
+    density = meaning.density
+    return MeaningView(density.saved, density.independent, ALSO_CHANGES, efficacy_rows(meaning))
 
 
 def edits_view(results: Results) -> EditsView | None:

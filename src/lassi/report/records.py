@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from lassi.certify.intervals import Interval
 from lassi.certify.weakness import Finding
-from lassi.consumer.scores import Scores
 from lassi.flow.check import FlowCheck
 from lassi.recipe.cells import Question
+from lassi.results.meaning import EfficacyRow
 from lassi.results.paper.shown import PaperFigures
 from lassi.results.records import MethodResult, SceneCounts, TruthResult
 from lassi.results.summary import BaselineSummary, ModelSummary
@@ -225,28 +225,6 @@ class FlowView:
 
     bits_per_dim: float | None
     check: FlowCheck
-
-
-@dataclass(frozen=True)
-class EfficacyRow:
-    """What the directions of an attribute change.
-
-    Args:
-        judge: how good the judge of the attribute is; None if it has none.
-        chance: the balanced accuracy of guessing.
-        others: attributes that change, too, the most first.
-    """
-
-    attribute: str
-    kind: str
-    radius: float
-    people: int
-    judge: Scores | None
-    chance: float
-    appears: float | None
-    disappears: float | None
-    change: float | None
-    others: dict[str, float]
 
 
 @dataclass(frozen=True)

@@ -23,17 +23,17 @@ from lassi.recipe.tables import ExperimentTable
 from lassi.representation.network import Representation
 from lassi.results.baselines import Baseline
 from lassi.results.counting import counted, end_point_counts, scene_counts
+from lassi.results.meaning import meaning_of
 from lassi.results.records import (
     CellResult,
     DirectionsResult,
-    Meaning,
     MethodResult,
     PlainTruth,
     Results,
     TruthResult,
     UnderResult,
 )
-from lassi.results.stability import changes_of, moves
+from lassi.results.stability import changes_of
 from lassi.results.truth import measure_truth
 from lassi.run.auditor import Auditor
 from lassi.run.end_points import load_end_points
@@ -96,19 +96,8 @@ def measure_run(run: Run, asked: Asked | None = None, *, certified: bool, progre
         ]
         directions = measure_directions(run, asked.experiments)
         truths = measure_truths(run, asked.experiments, progress=progress)
-        return Results(directions, truths, cells, baselines, meaning_of(run, asked) if asked.cells else None)
-
-
-def meaning_of(run: Run, asked: Asked) -> Meaning:
-    """What is known about the similarity sets."""
-    efficacy = [
-        run.load_efficacy(experiment, attribute)
-        for experiment in asked.experiments
-        for attribute in dict.fromkeys(name for sensitive in experiment.sensitive for name in sensitive)
-    ]
-    unique = [found for row, found in enumerate(efficacy) if found not in efficacy[:row]]
-    edits = [own for group in run.judged_groups for own in moves(run, group)] if asked.edits else []
-    return Meaning(run.density, {name: run.judge_scores(name) for name in run.judged_attributes}, unique, edits)
+        meaning = meaning_of(run, asked.experiments, edits=asked.edits) if asked.cells else None
+        return Results(directions, truths, cells, baselines, meaning)
 
 
 def _sets(run: Run, experiment: ExperimentTable, asked: Asked) -> dict[str, SimilaritySet]:

@@ -226,18 +226,31 @@ class EditMoves:
 
 
 @dataclass(frozen=True)
+class JudgeResult:
+    """An independent judge of an attribute.
+
+    Args:
+        scores: on validation people.
+        chance: the balanced accuracy of guessing.
+    """
+
+    scores: Scores
+    chance: float
+
+
+@dataclass(frozen=True)
 class Meaning:
     """What is known about the similarity sets, whatever model is certified on them.
 
     Args:
         density: what the flow has learned.
-        judges: how good the independent judge of each attribute is, on validation people.
+        judges: the independent judge of each attribute that has one.
         efficacy: what the directions of each sensitive attribute change.
         edits: how far invisible edits move the latents of the people who are judged.
     """
 
     density: Density
-    judges: dict[str, Scores]
+    judges: dict[str, JudgeResult]
     efficacy: list[Efficacy]
     edits: list[EditMoves] = field(default_factory=list)
 
