@@ -9,6 +9,7 @@ import torch
 from lassi.base.compute import Compute
 from lassi.base.stage import make
 from lassi.base.streams import Stream
+from lassi.certify.weakness import Reservations
 from lassi.data.preprocess import Pixels
 from lassi.data.shapes import Shapes
 from lassi.flow.density import Density, DensityStage, IndependentPixels, load_density
@@ -66,5 +67,5 @@ def test_a_picture_far_more_or_far_less_likely_than_those_of_validation_people_i
     log_prob = np.arange(0, 90, dtype=np.float32)  # quartiles 22.25 and 66.75: fences at −111.25 and 200.25
     found = measured(tmp_path, glow, log_prob)
     assert (found.least, found.most) == (22.25 - 3 * 44.5, 66.75 + 3 * 44.5)
-    judged = found.is_typical(np.array([-112, -111, 0, 200, 201, np.nan, np.inf], np.float32))
-    assert judged.tolist() == [False, True, True, True, False, False, False]
+    judged = Reservations((), (found.least, found.most)).of([-112, -111, 0, 200, 201, np.nan, np.inf])
+    assert [not own for own in judged] == [False, True, True, True, False, False, False]

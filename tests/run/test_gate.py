@@ -11,6 +11,7 @@ from PIL import Image
 
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
+from lassi.certify.fair_model import FairModel
 from lassi.certify.store import CertificateFile
 from lassi.certify.weakness import Finding, Weakness
 from lassi.consumer.scores import Scores
@@ -155,3 +156,18 @@ def test_each_weakness_is_found_where_it_is(run: Known, weaknesses: list[Weaknes
     for finding in found:
         assert "\n" not in str(finding)
         assert str(finding).endswith(".")
+
+
+def test_a_model_in_python_states_the_same_warnings_also_after_it_was_saved(one_step: Path, tmp_path: Path) -> None:
+    run = Run.open(one_step)
+    model = run.model()
+    usual = run.images("test")[:3]
+    flat = np.zeros((1, 3, 16, 16), np.uint8)
+    model.save(tmp_path / "model")
+    for own in (model, FairModel.load(tmp_path / "model")):
+        expected = [*Auditor.of(run, run.cells[-1]).judged().warnings[:3]]
+        found = [certificate.warnings for certificate in own.certify(np.concatenate([usual, flat]))]
+        assert found[:3] == expected
+        assert found[3] == (*expected[0], "atypical")
+    bare = FairModel(model.flow, model.similarity, model.representation, model.classifier)
+    assert [certificate.warnings for certificate in bare.certify(flat)] == [()]

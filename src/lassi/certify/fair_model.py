@@ -25,10 +25,11 @@ from lassi.certify.methods import default_method
 from lassi.certify.people import Certifier, certify_people, in_chunks
 from lassi.certify.settings import Certification
 from lassi.certify.smoothed.modular import SmoothedModular
+from lassi.certify.weakness import Reservations
 from lassi.consumer.classifier import Classifier, load_classifier, save_classifier
 from lassi.consumer.foreign import as_classifier
 from lassi.data.preprocess import AS_PUBLISHED
-from lassi.flow.encode import encode_each
+from lassi.flow.encode import encode_each, encode_with_density
 from lassi.flow.glow import Glow
 from lassi.flow.protocol import Flow
 from lassi.flow.store import load_glow, save_glow
@@ -50,6 +51,7 @@ class FairModel:
         classifier: C: ours, or one fitted on r with scikit-learn.
         sigma_rs: the noise on r that C was trained with, for smoothed modular certificates.
         settings: for the certificates.
+        reservations: what these state as warnings; a model from a run knows its weaknesses.
     """
 
     flow: Flow
@@ -58,6 +60,7 @@ class FairModel:
     classifier: Any
     sigma_rs: float = 1.0
     settings: Certification = field(default_factory=Certification)
+    reservations: Reservations = field(default_factory=Reservations)
 
     def __post_init__(self) -> None:
         dims = {
@@ -77,14 +80,18 @@ class FairModel:
 
     def latents(self, images: ImageLike) -> Tensor:
         """z = E(x) of pictures, each encoded by itself: uint8 ``(B, 3, H, W)``, or float as used to train the flow."""
+        return self._encoded(images)[0]
+
+    def _encoded(self, images: ImageLike) -> tuple[Tensor, list[tuple[str, ...]]]:
+        """The latents of pictures, and the warnings of each."""
         x = torch.as_tensor(images)
         if not len(x) or (isinstance(self.flow, Glow) and x.ndim != 4):
             raise UserError(f"The pictures have shape {tuple(x.shape)}.", hint="Give at least one: (B, 3, H, W).")
         if isinstance(self.flow, Glow):
-            seen = self.flow.pixels.flow_input(x)
-        else:
-            seen = AS_PUBLISHED.quantise(x) if x.dtype == torch.uint8 else x
-        return encode_each(self.flow, seen)
+            z, log_prob = encode_with_density(self.flow, self.flow.pixels.flow_input(x))
+            return z, self.reservations.of(log_prob.cpu())
+        seen = AS_PUBLISHED.quantise(x) if x.dtype == torch.uint8 else x
+        return encode_each(self.flow, seen), [tuple(self.reservations.model)] * len(x)
 
     @torch.no_grad()
     def predict(self, images: ImageLike) -> Tensor:
@@ -144,7 +151,8 @@ class FairModel:
         return Certifier.of(method, subject, self.settings, sigma_rs=self.sigma_rs, people=sharing)
 
     def _people(self, images: ImageLike) -> People:
-        return People(self.latents(images), _numbers(torch.as_tensor(images)))
+        z, warnings = self._encoded(images)
+        return People(z, _numbers(torch.as_tensor(images)), warnings=warnings)
 
     @torch.no_grad()
     def similar(self, images: ImageLike, t: ArrayLike) -> Tensor:
@@ -179,7 +187,8 @@ class FairModel:
         save_classifier(self.classifier, folder / "classifier")
         directions = {"directions": self.similarity.directions}
         settings = {"radius": self.similarity.radius, "sigma_rs": self.sigma_rs, "hash": tensors_hash(directions)}
-        with new_artefact(folder / "similarity", Identity("similarity", 1, settings)) as draft:
+        settings |= {"warnings": list(self.reservations.model), "known": self.reservations.known}
+        with new_artefact(folder / "similarity", Identity("similarity", 2, settings)) as draft:
             draft.write_tensors(directions)
 
     @staticmethod
@@ -196,6 +205,7 @@ class FairModel:
                 load_classifier(folder / "classifier"),
                 about["sigma_rs"],
                 settings or Certification(),
+                Reservations(tuple(about["warnings"]), about["known"] and tuple(about["known"])),
             )
 
     def __repr__(self) -> str:

@@ -4,8 +4,12 @@ A certificate holds relative to a generative model, directions and a picture, ev
 their weaknesses, which :mod:`lassi.run.gate` finds.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 
 class Weakness(Enum):
@@ -23,9 +27,6 @@ class Weakness(Enum):
         return self.name.lower().replace("_", "-")
 
 
-LABELS = frozenset(weakness.label for weakness in Weakness)
-
-
 @dataclass(frozen=True)
 class Finding:
     """A weakness that was found.
@@ -39,3 +40,30 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.weakness.value} {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Reservations:
+    """What the certificates of a model state as warnings.
+
+    Args:
+        model: the weaknesses of the model, by label.
+        known: the least and the most log p(x) of pictures like those from which the generative model has learned; None
+            if nobody has measured that.
+    """
+
+    model: Sequence[str] = ()
+    known: tuple[float, float] | None = None
+
+    def of(self, log_prob: ArrayLike) -> list[tuple[str, ...]]:
+        """The warnings of each picture, from its log p(x) ``(B,)``.
+
+        >>> Reservations(["weak-flow"], (0, 9)).of([5, 10, np.nan])
+        [('weak-flow',), ('weak-flow', 'atypical'), ('weak-flow', 'atypical')]
+        """
+        values, model = np.asarray(log_prob), tuple(self.model)
+        if self.known is None:
+            return [model] * len(values)
+        least, most = self.known
+        typical = (values >= least) & (values <= most)
+        return [model if own else (*model, Weakness.ATYPICAL.label) for own in typical]

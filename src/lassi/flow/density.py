@@ -99,10 +99,6 @@ class Density:
         """Bits per dimension that the flow saves."""
         return self.independent - self.bits_per_dim
 
-    def is_typical(self, log_prob: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Whether pictures with these log p(x) are like those of validation people."""
-        return (log_prob >= self.least) & (log_prob <= self.most)
-
 
 @dataclass(frozen=True, eq=False)
 class DensityStage:

@@ -31,7 +31,7 @@ from lassi.data.edits import edit_named
 from lassi.flow.copies import Copier
 from lassi.recipe.cells import Cell
 from lassi.run.folder import certificate_path
-from lassi.run.gate import findings, labels_of
+from lassi.run.gate import reservations
 from lassi.run.run import Run
 from lassi.similarity.sets import SimilaritySet
 
@@ -126,12 +126,11 @@ class Auditor:
     @cached_property
     def findings(self) -> list[Finding]:
         """What makes all certificates of this model say less than they seem to say."""
-        made = self.cell.classifier_folder, self.run.classifier_artefact(self.cell).content
-        return self.run.findings.get(made, lambda: findings(self.run, self.cell))
+        return self.run.findings_about(self.cell)
 
     def warnings(self, log_prob: NDArray[np.float32]) -> list[tuple[str, ...]]:
         """What the certificates of people state, whose pictures have these log p(x)."""
-        return labels_of(self.findings, self.run.density.is_typical(log_prob))
+        return reservations(self.run, self.findings).of(log_prob)
 
     def copies(self, people: Sequence[int], edit: str, count: int) -> Tensor:
         """Latents of edited copies of people's pictures, as :class:`People` make them."""

@@ -5,18 +5,19 @@ Thresholds are such that the recipes of this project pass, and a flow trained fo
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from lassi.base.errors import UserError
 from lassi.certify.method import Crowd
-from lassi.certify.weakness import Finding, Weakness
+from lassi.certify.weakness import Finding, Reservations, Weakness
 from lassi.consumer.classifier import Represented, evaluate
 from lassi.recipe.cells import Cell
-from lassi.run.run import Run
 from lassi.similarity.efficacy import Efficacy
+
+if TYPE_CHECKING:
+    from lassi.run.run import Run
 
 LEAST_SAVED = 0.1  # bits per dimension that a flow must save, compared with independent pixels
 LEAST_CHANGE = 0.1  # of the judge's probability, or of the share of people for whom the attribute appears or disappears
@@ -25,12 +26,12 @@ ATYPICAL = Weakness.ATYPICAL.label
 LEAST_SIGHT = 0.2  # of the way from chance to perfection that a judge's balanced accuracy must reach
 
 
-def findings(run: Run, cell: Cell) -> list[Finding]:
+def findings(run: "Run", cell: Cell) -> list[Finding]:
     """The weaknesses of a model of a run: of its flow, its directions, and the model itself."""
     return [*about_flow(run), *about_directions(run, cell), *_about_model(run, cell)]
 
 
-def about_flow(run: Run) -> Iterator[Finding]:
+def about_flow(run: "Run") -> Iterator[Finding]:
     """Whether the flow has learned anything."""
     density = run.density
     if density.saved < LEAST_SAVED:
@@ -40,7 +41,7 @@ def about_flow(run: Run) -> Iterator[Finding]:
         )
 
 
-def about_directions(run: Run, cell: Cell) -> Iterator[Finding]:
+def about_directions(run: "Run", cell: Cell) -> Iterator[Finding]:
     """Whether the directions of each sensitive attribute change it, as far as a judge can see."""
     for attribute in cell.sensitive:
         found = run.load_efficacy(cell.experiment, attribute)
@@ -50,7 +51,7 @@ def about_directions(run: Run, cell: Cell) -> Iterator[Finding]:
             yield Finding(Weakness.IDLE_DIRECTION, _in_words(found))
 
 
-def _blindness(run: Run, attribute: str, found: Efficacy) -> str | None:
+def _blindness(run: "Run", attribute: str, found: Efficacy) -> str | None:
     """Why nobody can see the attribute; None if a judge can. Vectors without a name are judged by what they change."""
     if found.change is None:
         return run.too_few(attribute) if attribute in run.attributes else None
@@ -74,7 +75,7 @@ def _in_words(found: Efficacy) -> str:
     return f"From one end to the other, the probability of {found.attribute} changes by {abs(found.change):.1%}."
 
 
-def _about_model(run: Run, cell: Cell) -> Iterator[Finding]:
+def _about_model(run: "Run", cell: Cell) -> Iterator[Finding]:
     """Whether the model has learned anything, on validation people."""
     labels = torch.from_numpy(run.labels(cell.task, "valid"))
     scores = evaluate(run.load_classifier(cell), Represented(run.represented(cell.representation, "valid"), labels))
@@ -106,7 +107,7 @@ def about_pictures(people: Crowd) -> list[Finding]:
     return [Finding(Weakness.ATYPICAL, f"This is so for {len(unlike):,} of {len(people):,} (person {which}).")]
 
 
-def labels_of(found: list[Finding], is_typical: NDArray[np.bool_]) -> list[tuple[str, ...]]:
-    """What the certificate of each person states: the weaknesses of the model, and of their own picture."""
-    model = tuple(dict.fromkeys(finding.weakness.label for finding in found))
-    return [model if typical else (*model, ATYPICAL) for typical in is_typical]
+def reservations(run: "Run", found: Sequence[Finding]) -> Reservations:
+    """What the certificates of a model with these weaknesses state as warnings."""
+    labels = dict.fromkeys(finding.weakness.label for finding in found)
+    return Reservations(tuple(labels), (run.density.least, run.density.most))

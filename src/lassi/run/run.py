@@ -41,6 +41,7 @@ from lassi.recipe.tables import ExperimentTable
 from lassi.representation.network import Representation
 from lassi.representation.train import load_representation, represent
 from lassi.run import folder as places
+from lassi.run.gate import findings, reservations
 from lassi.run.kept_recipe import load_recipe_of
 from lassi.run.pick import pick_cell
 from lassi.run.population import Population
@@ -72,7 +73,7 @@ class Run(Population):
         self._represented = Memo[Tensor](limit=4)  # enough for the groups of one representation
         self._networks = Memo[Model](limit=2)
         self.producers = Memo[Producers](limit=32)  # shared by all classifiers on a representation
-        self.findings = Memo[list[Finding]](limit=1024)  # about each model
+        self._findings = Memo[list[Finding]](limit=1024)  # about each model
 
     @classmethod
     def open(cls, folder: Path | str, *, progress: Progress = SILENT) -> "Run":
@@ -272,6 +273,11 @@ class Run(Population):
 
         return self._networks.get(made, loaded)
 
+    def findings_about(self, cell: Cell) -> list[Finding]:
+        """What makes all certificates of a model say less than they seem to say."""
+        made = cell.classifier_folder, self.classifier_artefact(cell).content
+        return self._findings.get(made, lambda: findings(self, cell))
+
     def model(
         self,
         method: str | None = None,
@@ -297,6 +303,7 @@ class Run(Population):
             network.classifier,
             cell.sigma_rs,
             self.recipe.certification(cell),
+            reservations(self, self.findings_about(cell)),
         )
 
     def _remembered(self, key: tuple[str, str], stage: Callable[[], Kept]) -> Artefact:
