@@ -57,7 +57,7 @@ _FAIRFACE = ("experiment.FairFace.methods.lassi.lambda2=3.0", "experiment.FairFa
 # Everything as small as it can be while each step still does something.
 _TINY = (
     *("data.size=16", "data.every=1", "data.at_most.train=300", "data.at_most.valid=60", "data.at_most.test=12"),
-    *("flow.levels=2", "flow.flows=1", "flow.channels=8"),
+    *("flow.levels=2", "flow.flows=1", "flow.channels=8", "judges.epochs=1"),
     *("flow.train.steps=4", "flow.train.batch=8", "flow.train.validate_every=4", "flow.train.validate_on=8"),
     *("representation.widths=[16, 8]", "representation.batch=32", "baselines.epochs=1", "baselines.batch=32"),
     *("experiment.*.epochs=1", "certify.n=1200", "certify.n0=1300", "certify.n_rs=500", "certify.n_rs0=100"),
