@@ -17,7 +17,7 @@ from lassi.certify.method import People, Subject
 from lassi.certify.methods import METHODS
 from lassi.certify.people import Certifier
 from lassi.certify.settings import Certification
-from lassi.certify.under import Under, fewest_variants
+from lassi.certify.under import Under, fewest_variants, in_words
 from lassi.similarity.sets import SimilaritySet
 from networks import plain_model, random_model, random_people, random_set
 
@@ -164,6 +164,33 @@ def test_smoothed_methods_have_no_certificate_under_an_edit(method: str) -> None
         certifier(Under(), subject, method)
 
 
+def test_a_failure_shared_by_very_many_only_matters_where_copies_are_included() -> None:
+    settings = Certification(under=Under(), family="all")
+    subject = Subject(random_model(1), random_set(1))
+    assert Certifier.of("exact-joint", subject, settings, sigma_rs=0.5, people=10**6).under is None
+    shared = Certifier.of("exact-joint", subject, settings, sigma_rs=0.5, people=10**6, under="noise")
+    assert shared.under is not None
+    assert shared.under.gamma == pytest.approx(5e-8)
+    assert shared.under.variants == 328  # (1 − 0.05)^328 = 4.9e-8
+
+
+def test_people_without_pictures_have_no_certificates_under_an_edit() -> None:
+    people = People(random_people(1, 2), range(2))
+    with pytest.raises(UserError, match="Only the latents of these people are given"):
+        certifier(Under(), Subject(random_model(1), random_set(1, length=0.01)))(people)
+
+
+def test_a_certificate_under_an_edit_says_so_in_words() -> None:
+    assert "with confidence 0.95, so does everyone similar to at least 0.95 of its copies (±1" in in_words(_certified())
+    figures = dict(_certified().figures) | {"held": 3}
+    failed = _certified(outcome=Outcome.NOT_CERTIFIED, figures=figures)
+    assert in_words(failed).startswith("The picture itself is certified, but only 3 of 59 copies (±1 grey level) are")
+    alone = _certified(outcome=Outcome.NOT_CERTIFIED, figures={"margin": -1.0})
+    assert "copies were not tried" in in_words(alone)
+    fixed = dict(_certified().figures) | {"beta": 0.0, "gamma": 0.0, "variants": 1, "held": 1, "at_least": 1.0}
+    assert "its copy (JPEG 95) and everyone similar to either" in in_words(_certified(under="jpeg-95", figures=fixed))
+
+
 def test_a_failure_shared_by_all_needs_more_variants() -> None:
     settings = Certification(under=Under(), family="all")
     shared = Certifier.of(
@@ -174,7 +201,8 @@ def test_a_failure_shared_by_all_needs_more_variants() -> None:
 
 
 def _certified(**changes: object) -> Certificate:
-    figures = {"margin": 1.0, "slack": 0.0, "kinks": 2, "variants": 59, "held": 59, "at_least": 0.05 ** (1 / 59)}
+    copies = {"beta": 0.05, "gamma": 0.05, "variants": 59, "held": 59, "at_least": 0.05 ** (1 / 59)}
+    figures = {"margin": 1.0, "slack": 0.0, "kinks": 2, **copies}
     made = Certificate(0, "exact-joint", Outcome.CERTIFIED, 0, 1.0, 0.05, figures, seed=0, under="noise")
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -189,13 +217,16 @@ def _certified(**changes: object) -> Certificate:
         ({"held": None}, "its number of copies that hold is None"),
         ({"at_least": 0.99}, "its figures about copies contradict each other"),
         ({"variants": 100}, "its figures about copies contradict each other"),
+        ({"beta": 0.01}, "its figures about copies contradict each other"),
+        ({"gamma": 0.0}, "its figures about copies contradict each other"),
+        ({"alpha": 0.0}, "its alpha is 0.0, not 0.05"),
         ({"outcome": Outcome.NOT_CERTIFIED}, "its outcome and its copies contradict each other"),
     ],
     ids=str,
 )
 def test_a_changed_certificate_is_noticed(changes: dict[str, object], objection: str | None) -> None:
     terms = certifier(Under(), Subject(random_model(1), random_set(1))).terms({})
-    changed = {name: value for name, value in changes.items() if name in ("under", "outcome")}
+    changed = {name: value for name, value in changes.items() if name in ("under", "outcome", "alpha")}
     own = _certified(**changed)
     figures = dict(own.figures) | {name: value for name, value in changes.items() if name in own.figures}
     figures["at_least"] = torch.tensor(figures["at_least"], dtype=torch.float64).item()

@@ -7,7 +7,7 @@ from scipy import stats
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
-from lassi.data.edits import EDITS, Edit, edit_named
+from lassi.data.edits import EDITS, Edit, edit_named, register_edit
 from lassi.data.shapes import Shapes
 
 STREAM = Stream(0, "edits")
@@ -59,9 +59,9 @@ def test_no_edit_moves_channels_or_pixels(name: str) -> None:
 @pytest.mark.parametrize(
     ("returned", "seen"),
     [
-        (np.zeros((2, 3, 8, 9), np.uint8), "uint8 of shape (2, 3, 8, 9)"),
-        (np.zeros((2, 3, 8, 8)), "float64 of shape (2, 3, 8, 8), but"),
-        (np.full((2, 3, 8, 8), np.nan), "float64 of shape (2, 3, 8, 8) with NaN"),
+        (np.zeros((1, 3, 8, 9), np.uint8), "uint8 of shape (1, 3, 8, 9)"),
+        (np.zeros((1, 3, 8, 8)), "float64 of shape (1, 3, 8, 8), but"),
+        (np.full((1, 3, 8, 8), np.nan), "float64 of shape (1, 3, 8, 8) with NaN"),
         ("pictures", "a str"),
     ],
 )
@@ -70,9 +70,40 @@ def test_an_edit_that_returns_something_else_is_refused(returned: object, seen: 
     with pytest.raises(UserError) as error:
         edit.copies(np.zeros((3, 8, 8), np.uint8), 2, stream=STREAM)
     assert seen in error.value.sentence
-    assert "must return a uint8 array of shape (2, 3, 8, 8)" in error.value.sentence
+    assert "must return a uint8 array of shape (1, 3, 8, 8)" in error.value.sentence
 
 
 def test_an_unknown_edit_is_answered_with_the_one_that_was_meant() -> None:
     with pytest.raises(UserError, match="Did you mean 'noise'"):
         edit_named("nose")
+
+
+def test_each_copy_has_random_numbers_of_its_own() -> None:
+    """An edit that draws once for all the pictures it is given still makes independent copies."""
+
+    def brighter(images: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
+        return (images // 2 + rng.integers(0, 100)).astype(np.uint8)
+
+    black = np.zeros((3, 4, 4), np.uint8)
+    copies = Edit("brighter", "brighter", brighter, is_random=True).copies(black, 50, stream=STREAM)
+    assert len(np.unique(copies[:, 0, 0, 0])) > 25
+
+
+def test_a_fixed_edit_that_draws_is_refused() -> None:
+    edit = Edit("sly", "sly", lambda images, rng: images + rng.integers(0, 2))
+    with pytest.raises(UserError, match=r"The edit 'sly' failed: AttributeError.*is_random=True"):
+        edit.copies(np.zeros((3, 4, 4), np.uint8), 1, stream=STREAM)
+
+
+def test_a_mirrored_copy_is_an_array_like_any_other() -> None:
+    edit = Edit("mirrored", "mirrored", lambda images, _: images[..., ::-1])
+    image = np.arange(48, dtype=np.uint8).reshape(3, 4, 4)
+    copies = edit.copies(image, 1, stream=STREAM)
+    assert copies.flags.c_contiguous
+    assert (copies[0] == image[..., ::-1]).all()
+
+
+def test_a_name_is_registered_once() -> None:
+    with pytest.raises(UserError, match="There is an edit 'noise' already"):
+        register_edit(Edit("noise", "other noise", lambda images, _: images))
+    register_edit(edit_named("noise"))

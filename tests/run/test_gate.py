@@ -1,9 +1,11 @@
 """The gate: what makes certificates say less than they seem to say is named everywhere, and --strict refuses it."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,13 +14,15 @@ from PIL import Image
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.certify.fair_model import FairModel
+from lassi.certify.method import People
 from lassi.certify.store import CertificateFile
 from lassi.certify.weakness import Finding, Weakness
 from lassi.consumer.scores import Scores
 from lassi.flow.density import Density
 from lassi.pipeline.stages import run_recipe
 from lassi.recipe.recipe import load_recipe
-from lassi.results.store import read_results
+from lassi.results.store import read_results, write_results
+from lassi.results.summary import ModelSummary
 from lassi.run import gate
 from lassi.run.auditor import Auditor
 from lassi.run.run import Run
@@ -47,7 +51,7 @@ def test_a_flow_of_one_step_is_named_in_certificates_summary_results_and_page(on
     assert code == 0
     assert "Warning: The generative model is hardly better than independent pixels" in out
     code, out, _ = lassi("certify", str(one_step), "--method", "exact-joint", "--json")
-    assert {"weak-flow", "unjudged"} <= {warning["name"] for warning in json.loads(out)["warnings"]}
+    assert {"weak-flow", "unjudged"} <= {warning["name"] for warning in json.loads(out)["findings"]}
     found = read_results(one_step)
     assert all(Weakness.WEAK_FLOW in {own.weakness for own in cell.warnings} for cell in found.cells)
     page = (one_step / "report.html").read_text()
@@ -103,16 +107,18 @@ def efficacy(**changes: object) -> Efficacy:
 @pytest.mark.parametrize(
     ("found", "strength"),
     [
-        (efficacy(), 0.05),
+        (efficacy(), 0.04),
         (efficacy(change=-0.3), 0.3),
-        (efficacy(appears=Share(30, 60)), 0.5),
-        (efficacy(disappears=Share(0, 0)), 0.05),
+        (efficacy(appears=Share(30, 60)), 0.240),  # 32 of 100, from a table of Clopper–Pearson bounds
+        (efficacy(appears=Share(1, 1), disappears=Share(0, 0)), 0.05),
+        (efficacy(appears=Share(0, 0), disappears=Share(0, 0)), 0.04),
         (efficacy(appears=None, disappears=None, change=None), 0.5),
-        (efficacy(appears=None, disappears=None, change=None, others={}), 0.0),
+        (efficacy(appears=None, disappears=None, change=None, others={"Blond_Hair": 0.9}), 0.0),
     ],
 )
 def test_the_strength_of_directions_is_the_most_that_they_change(found: Efficacy, strength: float) -> None:
-    assert gate.strength_of(found) == pytest.approx(strength)
+    """Two people are no evidence, nor is a judge who does not see."""
+    assert gate.strength_of(found, ["Smiling"]) == pytest.approx(strength, abs=5e-3)
 
 
 class Known:
@@ -121,7 +127,7 @@ class Known:
     def __init__(self, found: Efficacy, saved: float = 1.0, balanced: float = 0.9) -> None:
         self._found, self._balanced = found, balanced
         self.density = Density(2.0, 2.0 + saved, 100, -1.0, 1.0)
-        self.attributes = ["Young"]
+        self.attributes = self.judged_attributes = ["Young"]
 
     def load_efficacy(self, *_: object) -> Efficacy:
         return self._found
@@ -146,13 +152,16 @@ class Asked:
         (Known(efficacy(change=0.4)), []),
         (Known(efficacy(change=0.4), saved=0.09), [Weakness.WEAK_FLOW]),
         (Known(efficacy()), [Weakness.IDLE_DIRECTION]),
-        (Known(efficacy(change=0.4), balanced=0.59), [Weakness.UNJUDGED]),
+        (Known(efficacy(change=0.4), balanced=0.64), [Weakness.UNJUDGED]),
         (Known(efficacy(change=None, appears=None, disappears=None)), [Weakness.UNJUDGED]),
     ],
 )
 def test_each_weakness_is_found_where_it_is(run: Known, weaknesses: list[Weakness]) -> None:
     found: list[Finding] = [*gate.about_flow(run), *gate.about_directions(run, Asked)]
     assert [finding.weakness for finding in found] == weaknesses
+    nearer = [finding.weakness for finding in gate.about_directions(run, Asked, 0.5)]
+    assert nearer == [Weakness.UNJUDGED], "what half the step changes was not measured"
+    assert [*gate.about_directions(run, Asked, 2.0)] == [*gate.about_directions(run, Asked)]
     for finding in found:
         assert "\n" not in str(finding)
         assert str(finding).endswith(".")
@@ -171,3 +180,74 @@ def test_a_model_in_python_states_the_same_warnings_also_after_it_was_saved(one_
         assert found[3] == (*expected[0], "atypical")
     bare = FairModel(model.flow, model.similarity, model.representation, model.classifier)
     assert [certificate.warnings for certificate in bare.certify(flat)] == [()]
+
+
+@pytest.fixture
+def copied(one_step: Path, tmp_path: Path) -> Path:
+    shutil.copytree(one_step, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_models_with_the_same_weights_have_the_weaknesses_of_their_own_directions(
+    one_step: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A naive model is the same for every sensitive set; what its certificates mean is not."""
+    run = Run.open(one_step)
+    cell = run.cells[0]
+    other = replace(cell, experiment=cell.experiment.model_copy(update={"radius": 2.0}))
+    assert cell.classifier_folder == other.classifier_folder
+    monkeypatch.setattr("lassi.run.run.findings", lambda _, own, radius: [own.experiment.radius, radius])
+    assert run.findings_about(cell) == [1.0, None]
+    assert run.findings_about(other) == [2.0, None]
+    assert run.findings_about(cell, 0.1) == [1.0, 0.1]
+
+
+def test_warnings_that_were_removed_from_results_are_refused_by_report_and_recheck(copied: Path, lassi: Lassi) -> None:
+    results = read_results(copied)
+    silent = replace(results, cells=[replace(cell, warnings=[]) for cell in results.cells])
+    better = replace(results, meaning=replace(results.meaning, density=Density(1.0, 3.0, 60, -1e6, 1e6)))
+    for forged in (silent, better):
+        write_results(forged, copied)
+        for command in (["report", str(copied)], ["recheck", str(copied), "--sample", "1"]):
+            code, out, err = lassi(*command)
+            assert (code, "do not match" in out + err) == (1, True), (command, out, err)
+
+
+def test_recheck_finds_certificates_whose_warnings_were_removed(copied: Path, lassi: Lassi) -> None:
+    run = Run.open(copied)
+    auditor = Auditor.of(run, run.cells[-1])
+    kept = auditor.file(auditor.certifier("exact-joint", auditor.judged()))
+    silent = [replace(own, warnings=()) for own in kept.of(auditor.judged().numbers)]
+    kept.path.unlink()
+    with (again := CertificateFile(kept.path, kept.terms)).writing():
+        again.append(silent, 1.0)
+    code, out, err = lassi("recheck", str(kept.path))
+    assert (code, "Its warnings are not those that it was made with" in out + err) == (1, True)
+
+
+def test_what_was_measured_differently_makes_certificates_of_its_own(copied: Path) -> None:
+    """Other thresholds or another judge change what certificates state; the old file is kept, not in the way."""
+    before = sorted((copied / "certificates").glob("*.jsonl"))
+    run = Run.open(copied)
+    run.density = replace(run.density, least=-1e9, most=1e9)
+    auditor = Auditor.of(run, run.cells[-1])
+    file, _ = auditor.certify("exact-joint", auditor.judged())
+    assert file.path not in before
+    assert set(before) < set((copied / "certificates").glob("*.jsonl"))
+
+
+def test_people_whose_pictures_nobody_has_seen_have_the_warnings_of_the_model(one_step: Path, tmp_path: Path) -> None:
+    run = Run.open(one_step)
+    auditor = Auditor.of(run, run.cells[-1])
+    _, found = auditor.certify("exact-joint", People(run.z("test")[:2], [0, 1]), tmp_path / "c.jsonl")
+    assert {own.warnings for own in found} == {tuple(auditor.reservations.model)}
+
+
+def test_the_page_names_the_warnings_of_every_seed() -> None:
+    cells = [SimpleNamespace(seed=seed, warnings=[]) for seed in (42, 0, 10)]
+    everywhere, once = (Finding(weakness, "So it is.") for weakness in (Weakness.WEAK_FLOW, Weakness.BELOW_MAJORITY))
+    cells[1].warnings = [once]
+    for cell in cells:
+        cell.warnings = [everywhere, *cell.warnings]
+    found = ModelSummary.warnings.fget(SimpleNamespace(cells=cells))
+    assert found == [str(everywhere), f"{once} (seed 0)"]

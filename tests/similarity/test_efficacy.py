@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from lassi.base.batches import spread
 from lassi.base.compute import Compute
 from lassi.base.stage import make
 from lassi.similarity.directions import Directions
@@ -59,7 +60,13 @@ def test_a_direction_of_many_values_is_judged_by_its_own_two_values() -> None:
     found = measure_efficacy(vectors, people, 1.0, {"Age": judge}, lambda z: z)
     # The pairs across the median of 4 values are (0, 2), (0, 3), (1, 2), (1, 3).
     assert (found.appears, found.disappears) == (Share(4, 4), Share(4, 4))
-    assert 0.9 < found.change <= 1
+    steps = {(0, 2): 2.0, (0, 3): 3.0, (1, 2): 1.0, (1, 3): 2.0}
+    moved = [
+        (judge(people + step) - judge(people - step))[:, [low, high]] @ torch.tensor([-0.5, 0.5])
+        for (low, high), step in steps.items()
+    ]
+    assert found.change == pytest.approx(torch.cat(moved).mean().item())
+    assert found.change > 0.4
     backwards = directions([-2.0], [-3.0], [-1.0], [-2.0], kind="pairs", attribute="Age")
     assert measure_efficacy(backwards, people, 1.0, {"Age": judge}, lambda z: z).appears == Share(0, 4)
 
@@ -78,6 +85,8 @@ def test_what_was_measured_is_kept(tmp_path: Path) -> None:
         return EfficacyStage(tmp_path / "e", own, None, radius, z, lambda: JUDGES, lambda z: z, {"valid": "v"})
 
     found = load_efficacy(make(stage(1.0), Compute(threads=1)))
-    assert found == measure_efficacy(directions([1.0, 0.5]), torch.from_numpy(z[::4]), 1.0, JUDGES, lambda z: z)
+    assert found == measure_efficacy(
+        directions([1.0, 0.5]), torch.from_numpy(z[spread(2000, 500)]), 1.0, JUDGES, lambda z: z
+    )
     assert found.people == 500
     assert stage(1.0).identity != stage(0.5).identity

@@ -10,6 +10,15 @@ from lassi.base.streams import Stream
 HELD_OUT = 0.1  # of the people, where no validation people are given
 
 
+def spread(count: int, most: int) -> NDArray[np.int64]:
+    """At most so many rows of ``count``, evenly over all of them.
+
+    >>> spread(7, 3).tolist(), spread(2, 5).tolist()
+    ([0, 3, 6], [0, 1])
+    """
+    return np.linspace(0, count - 1, min(count, most)).astype(np.int64)
+
+
 class Batches:
     """The rows in the batch of each step: every row once per epoch, in a new order each epoch.
 

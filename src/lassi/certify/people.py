@@ -59,12 +59,12 @@ class Certifier:
             people: how many share the failure probability, if the settings say that they share it.
             under: the name of an edit.
         """
-        method, settings = method_named(name), settings.shared_by(people)
-        plan = method.plan(settings, subject.similar.radius, sigma_rs)
+        method, asked = method_named(name), settings.under or Under()
+        plan = method.plan(settings.shared_by(people), subject.similar.radius, sigma_rs)
         if under is None:
             return Certifier(method, subject, plan)
         refuse_smoothed(method)
-        return Certifier(method, subject, plan, (settings.under or Under()).plan(under))
+        return Certifier(method, subject, plan, asked.plan(under, settings.family, people))
 
     @property
     def seed(self) -> int | None:

@@ -75,11 +75,6 @@ class Certification:
                 f"'certify.candidates' is {self.candidates:,}, but 'certify.n0' is only {self.n0:,}.",
                 hint=f"Choose at most {self.n0:,} candidates, or more samples n0.",
             )
-        if self.under is not None and not self.exact_methods:
-            raise UserError(
-                "'certify.under' is given, but 'certify.methods' has no exact method.",
-                hint="Add exact-joint or exact-modular, or leave out [certify.under].",
-            )
         self.centres(1.0)
 
     @property
@@ -112,5 +107,4 @@ class Certification:
         def of_one(alpha: float) -> float:
             return Budget(alpha, self.family, people).of_one
 
-        under = self.under and replace(self.under, gamma=of_one(self.under.gamma))
-        return replace(self, alpha_cs=of_one(self.alpha_cs), alpha_rs=of_one(self.alpha_rs), under=under)
+        return replace(self, alpha_cs=of_one(self.alpha_cs), alpha_rs=of_one(self.alpha_rs))

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 from lassi.base.errors import UserError
 from lassi.base.ranges import Number, Several, Text, Whole, refuse_twice, refuse_unfit
 from lassi.certify.certificate import Certificate, Outcome
+from lassi.certify.intervals import Budget, Family
 from lassi.certify.method import AnyMethod, People, SmoothedMethod, Subject
 from lassi.certify.smoothed.statistics import lower_bound
 from lassi.data.edits import edit_named
@@ -45,19 +46,25 @@ class Under:
         for edit in self.edits:
             self.plan(edit)
 
-    def plan(self, edit: str) -> "UnderPlan":
-        """What certificates under one edit depend on."""
-        if not edit_named(edit).is_random:
-            return UnderPlan(edit, 0.0, 0.0, 1)
-        least = fewest_variants(self.beta, self.gamma)
+    def plan(self, edit: str, family: Family = "each", people: int = 1) -> "UnderPlan":
+        """What certificates under one edit depend on.
+
+        Args:
+            family, people: whether γ applies to each certificate, or to those of so many people together.
+        """
+        asked = edit_named(edit)
+        if not asked.is_random:
+            return UnderPlan(edit, asked.version, 0.0, 0.0, 1)
+        gamma = Budget(self.gamma, family, people).of_one
+        least = fewest_variants(self.beta, gamma)
         variants = least if self.variants is None else self.variants
         if variants < least:
             raise UserError(
-                f"'certify.under.variants' is {variants:,}, but beta = {self.beta:g} and gamma = {self.gamma:g} need "
-                f"at least {least:,}.",
+                f"'certify.under.variants' is {variants:,}, but beta = {self.beta:g} and gamma = {gamma:g} need at "
+                f"least {least:,}.",
                 hint="Draw more variants, or choose a larger beta or gamma.",
             )
-        return UnderPlan(edit, self.beta, self.gamma, variants)
+        return UnderPlan(edit, asked.version, self.beta, gamma, variants)
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,7 @@ class UnderPlan:
     """One edit, with what must be shown about its copies; β = γ = 0 for a fixed edit."""
 
     edit: str
+    version: int
     beta: float
     gamma: float
     variants: int
@@ -77,6 +85,11 @@ class UnderPlan:
     def at_least(self, held: int) -> float:
         """The least share of all possible copies that hold, with confidence 1 − γ, if so many of the variants do."""
         return lower_bound(held, self.variants, self.gamma) if self.draws else float(held == self.variants)
+
+    def figures(self, held: int) -> dict[str, float]:
+        """What a certificate states about copies, of which so many hold."""
+        asked = {"beta": self.beta, "gamma": self.gamma, "variants": self.variants}
+        return {**asked, "held": held, "at_least": self.at_least(held)}
 
     def is_shown_by(self, held: int) -> bool:
         """Whether so many variants are enough."""
@@ -104,6 +117,26 @@ def fewest_variants(beta: float, gamma: float) -> int:
     return high
 
 
+def in_words(certificate: Certificate) -> str:
+    """The outcome of a certificate under an edit, for the reader."""
+    assert certificate.under is not None, "it is under an edit"
+    title, figures = edit_named(certificate.under).title, certificate.figures
+    held, variants = figures.get("held"), figures.get("variants")
+    if held is None or variants is None:
+        return f"{certificate.outcome.value} (The picture itself is not certified, so copies were not tried.)"
+    if not certificate.is_certified:
+        return f"The picture itself is certified, but only {held} of {variants} copies ({title}) are, with its class."
+    beta, gamma = figures["beta"], figures["gamma"]
+    assert beta is not None
+    assert gamma is not None
+    if not gamma:
+        return f"The picture, its copy ({title}) and everyone similar to either provably get the same class."
+    return (
+        f"Everyone similar to the picture provably gets the same class and, with confidence {1 - gamma:.4g}, so does "
+        f"everyone similar to at least {1 - beta:.4g} of its copies ({title})."
+    )
+
+
 def refuse_smoothed(method: AnyMethod) -> None:
     """Refuse a method whose model is smoothed."""
     if isinstance(method, SmoothedMethod):
@@ -121,7 +154,11 @@ def include_copies(
     Args:
         found: the certificates of the people's own pictures.
     """
-    assert people.copies is not None, "copies of people's pictures can be made"
+    if people.copies is None:
+        raise UserError(
+            "Only the latents of these people are given, so their pictures cannot be copied.",
+            hint="Certify people of a run, or a picture, or leave out the edit.",
+        )
     certified = [row for row, certificate in enumerate(found) if certificate.is_certified]
     held = dict[int, int]()
     for row in certified:
@@ -136,6 +173,6 @@ def include_copies(
 def _with_copies(own: Certificate, under: UnderPlan, held: int | None) -> Certificate:
     if held is None:  # the person's own picture is not certified
         return replace(own, under=under.edit)
-    figures = dict(own.figures) | {"variants": under.variants, "held": held, "at_least": under.at_least(held)}
+    figures = dict(own.figures) | under.figures(held)
     outcome = Outcome.CERTIFIED if under.is_shown_by(held) else Outcome.NOT_CERTIFIED
     return replace(own, under=under.edit, outcome=outcome, alpha=own.alpha + under.gamma, figures=figures)

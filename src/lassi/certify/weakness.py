@@ -11,6 +11,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lassi.base.identity import digest
+
 
 class Weakness(Enum):
     """A weakness, with a sentence for the reader."""
@@ -54,6 +56,11 @@ class Reservations:
 
     model: Sequence[str] = ()
     known: tuple[float, float] | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash, by which certificates name them."""
+        return digest([list(self.model), self.known])
 
     def of(self, log_prob: ArrayLike) -> list[tuple[str, ...]]:
         """The warnings of each picture, from its log p(x) ``(B,)``.

@@ -141,7 +141,7 @@ def certify(
     result = counted(found, labels, units, seed=auditor.run.seed)
     if as_json:
         cell = {"question": auditor.cell.question, "model": auditor.cell.model, "seed": auditor.cell.seed}
-        named = {"file": str(file.path), "method": chosen, "under": under, "warnings": as_records(weaknesses)}
+        named = {"file": str(file.path), "method": chosen, "under": under, "findings": as_records(weaknesses)}
         return print_json({**named, **cell, "result": result})
     _print_counts(result, chosen if under is None else f"{chosen}, under {edit_named(under).title}")
     _print_edits(auditor)
@@ -190,6 +190,7 @@ def _print_weaknesses(found: "Sequence[Finding]") -> None:
 def _certify_picture(
     auditor: "Auditor", image: Path, method: str, out: Path | None, as_json: bool, *, strict: bool
 ) -> None:
+    from lassi.certify.under import in_words
     from lassi.data.sheet import refuse_overwriting, save_sheet
     from lassi.run.gate import as_records, refuse_weak
     from lassi.run.picture import certify_picture
@@ -202,10 +203,11 @@ def _certify_picture(
         refuse_weak(weaknesses)
     save_sheet(audit.sheet, path)
     if as_json:
-        return print_json(found.as_json() | {"sheet": str(path), "warnings": as_records(weaknesses)})
+        return print_json(found.as_json() | {"sheet": str(path), "findings": as_records(weaknesses)})
     values = auditor.run.dataset.attribute(auditor.cell.task).values
     predicted = "the model abstains" if found.predicted is None else values[found.predicted]
-    echo(f"{image.name}: {auditor.cell.task}: {predicted}. {found.outcome.value} ({method})")
+    outcome = found.outcome.value if found.under is None else in_words(found)
+    echo(f"{image.name}: {auditor.cell.task}: {predicted}. {outcome} ({method})")
     if found.counterexample is not None:
         t = ", ".join(f"{value:.4g}" for value in found.counterexample.t)
         echo(f"At t = ({t}) the prediction is {values[found.counterexample.predicted]}.")

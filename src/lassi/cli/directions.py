@@ -11,7 +11,7 @@ from lassi.cli.command import Json, Seed, Threads, a_radius, command, echo, prin
 if TYPE_CHECKING:
     from lassi.results.directions import DirectionsSummary
     from lassi.results.meaning import EfficacyRow
-    from lassi.results.records import Meaning, TruthResult
+    from lassi.results.records import JudgeResult, Meaning, TruthResult
     from lassi.run.run import Run
     from lassi.similarity.truth import Estimate
 
@@ -120,20 +120,28 @@ def _meaning(run: "Run") -> "Meaning | None":
 def _print_efficacy(rows: "Sequence[EfficacyRow]") -> None:
     if not rows:
         return
-    echo("\nWhat independent judges see along the recipe's directions, from −ε to ε:")
-    columns = ["attribute", "kind", "ε", "judge (by chance)", "appears", "disappears", "change", "also changes"]
+    echo("\nWhat independent judges see along the recipe's directions, from −ε to ε (changes in percentage points):")
+    columns = ["attribute", "kind", "ε", "judge", "appears", "disappears", "change", "also changes"]
     cells = [
         [
             own.attribute,
             own.kind,
             f"{own.radius:g}",
-            f"{own.judge.scores.balanced:.1%} ({own.judge.chance:.1%})" if own.judge else "none",
-            *("" if share is None else f"{share:.1%}" for share in (own.appears, own.disappears, own.change)),
-            ", ".join(f"{name} {change:+.1%}" for name, change in list(own.others.items())[:4]),
+            _judge_in_words(own.judge),
+            *("" if share is None else f"{share:.1%}" for share in (own.appears, own.disappears)),
+            "" if own.change is None else f"{100 * own.change:+.1f}",
+            ", ".join(own.others[:4]),
         ]
         for own in rows
     ]
     print_table(columns, cells, right=columns[2:7])
+
+
+def _judge_in_words(judge: "JudgeResult | None") -> str:
+    if judge is None:
+        return "none"
+    scores = judge.scores
+    return f"accuracy {scores.accuracy:.1%}, balanced {scores.balanced:.1%} (by chance {judge.chance:.1%})"
 
 
 def _print_truth(truth: "Sequence[TruthResult]") -> None:

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from lassi.base.errors import UserError, unknown
+from lassi.base.outside import shown
 from lassi.base.streams import Stream
 from lassi.data.dataset import Images
 
-Change = Callable[[Images, np.random.Generator], NDArray[np.uint8]]
+Change = Callable[[Images, np.random.Generator | None], NDArray[np.uint8]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,26 +27,43 @@ class Edit:
 
     Args:
         title: what tables and the page call it.
-        change: copies of a picture, uint8 ``(copies, 3, H, W)``, and a source of random numbers to the edited copies.
+        change: one picture, uint8 ``(1, 3, H, W)``, and a source of random numbers, to the edited picture. A fixed edit
+            gets no random numbers.
         is_random: whether copies differ from each other.
+        version: raise it whenever the edit makes other copies.
     """
 
     name: str
     title: str
     change: Change
     is_random: bool = False
+    version: int = 1
 
     def copies(self, image: Images, count: int, *, stream: Stream) -> Images:
-        """Edited copies of one picture ``(3, H, W)``, uint8 ``(count, 3, H, W)``; a fixed edit makes one."""
-        pictures = np.repeat(image[None], count if self.is_random else 1, axis=0)
-        made = self.change(pictures, stream.numpy())
+        """Edited copies of one picture ``(3, H, W)``, uint8 ``(count, 3, H, W)``; a fixed edit makes one.
+
+        Each copy has random numbers of its own, so copies are independent.
+        """
+        if not self.is_random:
+            return self._edited(image[None], None)
+        drawn = (stream.child(f"copy {number}").numpy() for number in range(count))
+        return np.concatenate([self._edited(image[None], rng) for rng in drawn])
+
+    def _edited(self, pictures: Images, rng: np.random.Generator | None) -> Images:
+        try:
+            made = self.change(pictures.copy(), rng)
+        except Exception as error:
+            raise UserError(
+                f"The edit '{self.name}' failed: {type(error).__name__}: {shown(str(error))}.",
+                hint="Correct the edit; one that draws random numbers must be registered with is_random=True.",
+            ) from error
         if not isinstance(made, np.ndarray) or made.dtype != np.uint8 or made.shape != pictures.shape:
             raise UserError(
                 f"The edit '{self.name}' returned {_described(made)}, but must return a uint8 array of shape "
                 f"{pictures.shape}.",
                 hint="Correct the edit.",
             )
-        return made
+        return np.ascontiguousarray(made)
 
 
 def _described(made: object) -> str:
@@ -55,13 +73,14 @@ def _described(made: object) -> str:
     return f"{made.dtype} of shape {made.shape}{nan}"
 
 
-def _noise(images: Images, rng: np.random.Generator, *, levels: int) -> Images:
+def _noise(images: Images, rng: np.random.Generator | None, *, levels: int) -> Images:
     """Every value changes by at most this many grey levels, each change equally likely."""
+    assert rng is not None, "noise is random"
     added = rng.integers(-levels, levels + 1, images.shape, np.int16)
     return np.clip(images + added, 0, 255).astype(np.uint8)
 
 
-def _each(images: Images, rng: np.random.Generator, *, edit: Callable[[Image.Image], Image.Image]) -> Images:  # noqa: ARG001
+def _each(images: Images, rng: np.random.Generator | None, *, edit: Callable[[Image.Image], Image.Image]) -> Images:  # noqa: ARG001
     edited = [np.asarray(edit(Image.fromarray(image.transpose(1, 2, 0)))) for image in images]
     return np.stack(edited).transpose(0, 3, 1, 2)
 
@@ -84,8 +103,9 @@ EDITS: dict[str, Edit] = {}
 
 
 def register_edit(edit: Edit) -> None:
-    """Register an edit under its name, for recipes and ``--under``."""
-    EDITS[edit.name] = edit
+    """Register an edit under its name, for recipes that are run from Python; a name is given once."""
+    if EDITS.setdefault(edit.name, edit) is not edit:
+        raise UserError(f"There is an edit '{edit.name}' already.", hint="Choose another name.")
 
 
 for _edit in (

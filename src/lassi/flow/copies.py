@@ -21,7 +21,7 @@ from lassi.base.workers import cores, map_chunks
 from lassi.data.dataset import Dataset, Images, Integers
 from lassi.data.edits import Edit
 from lassi.flow.glow import Glow
-from lassi.flow.latents import LATENTS, PEOPLE
+from lassi.flow.latents import LATENTS, PEOPLE, finite
 
 STAGE, VERSION = "copies", 1
 CHUNK = 4  # people at a time
@@ -76,7 +76,8 @@ class CopiesStage:
 
     @cached_property
     def identity(self) -> Identity:
-        settings = {"edit": self.copier.edit.name, "copies": self.count, "people": array_hash(self.people)}
+        edit = self.copier.edit
+        settings = {"edit": edit.name, "version": edit.version, "copies": self.count, "people": array_hash(self.people)}
         return Identity(STAGE, VERSION, settings, self.parents, self.copier.stream.seed)
 
     @property
@@ -90,6 +91,7 @@ class CopiesStage:
         def encode(rows: range) -> NDArray[np.float32]:
             some = people[rows.start : rows.stop]
             z: NDArray[np.float32] = copier(self.dataset.images(some), some.tolist()).numpy()
+            finite(z.reshape(len(some), -1), self.dataset, some)
             return z
 
         self.dataset.prepare(compute.progress)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lassi.base.artefact import Artefact
+from lassi.base.batches import spread
 from lassi.base.compute import Compute
 from lassi.base.draft import Draft
 from lassi.base.identity import Identity, array_hash
@@ -43,7 +44,7 @@ class IndependentPixels:
 
     def __init__(self, counts: Tensor, pixels: Pixels) -> None:
         self._pixels = pixels
-        weights = counts.double() + 0.5  # so that nothing is impossible (Krichevsky and Trofimov)
+        weights = counts.double() + 1 / pixels.levels  # so that nothing is impossible
         self._log_shares = (weights / weights.sum(1, keepdim=True)).log()
 
     @staticmethod
@@ -124,11 +125,11 @@ class DensityStage:
 
     @property
     def _fitted(self) -> Integers:
-        return _spread(self.train, FITTED)
+        return self.train[spread(len(self.train), FITTED)]
 
     @property
     def _judged(self) -> Integers:
-        return _spread(self.valid, JUDGED)
+        return self.valid[spread(len(self.valid), JUDGED)]
 
     @torch.no_grad()
     def write(self, draft: Draft, compute: Compute) -> None:  # noqa: ARG002
@@ -153,11 +154,6 @@ def load_density(artefact: Artefact) -> Density:
         raise Missing(f"'{artefact.folder}' is not the density of a flow.", hint="Run the recipe again.")
     with artefact.understood():
         return Density(**artefact.figures)
-
-
-def _spread(people: Integers, most: int) -> Integers:
-    """At most so many people, evenly spaced."""
-    return people[:: max(1, len(people) // most)][:most]
 
 
 def _device(glow: Glow) -> torch.device:

@@ -135,7 +135,7 @@ class LatentsStage:
         def encode(rows: range) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
             some = people[rows.start : rows.stop]
             z, log_prob = self.encoder.encode(self.dataset.images(some))
-            return _finite(z, self.dataset, some), log_prob
+            return finite(z, self.dataset, some), log_prob
 
         self.dataset.prepare(compute.progress)
         encoded = map_chunks(
@@ -178,7 +178,7 @@ class LatentsStage:
         return Latents(self.dataset, self.people, z, artefact.rows(LOG_PROB), artefact)
 
 
-def _finite(z: NDArray[np.float32], dataset: Dataset, people: Integers) -> NDArray[np.float32]:
+def finite(z: NDArray[np.float32], dataset: Dataset, people: Integers) -> NDArray[np.float32]:
     """The latents themselves; one that is not finite would make every certificate meaningless."""
     wrong = np.flatnonzero(~np.isfinite(z).all(1))
     if len(wrong):

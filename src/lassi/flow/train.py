@@ -5,11 +5,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from lassi.base.batches import Batches
+from lassi.base.batches import Batches, spread
 from lassi.base.compute import Compute
 from lassi.base.devices import usable
 from lassi.base.errors import UserError
@@ -87,7 +86,8 @@ class FlowTrainee:
         self.batch = settings.batch
         self._stream = Stream(seed, "flow/train")
         self._train = dataset.people("train")
-        self._valid = _spread(dataset.people("valid"), settings.validate_on)
+        valid = dataset.people("valid")
+        self._valid = valid[spread(len(valid), settings.validate_on)]
         self._batches = Batches(len(self._train), settings.batch, stream=self._stream.child("order"))
 
     def loss(self, step: int) -> Tensor:
@@ -167,8 +167,3 @@ class FlowStage(TrainedStage[FlowTrainee]):
 
     def figures(self, trainee: FlowTrainee, trained: Trained) -> dict[str, object]:  # noqa: ARG002
         return {"bits_per_dim": trained.value, "best_step": trained.step, "curve": trained.curve}
-
-
-def _spread(people: Integers, count: int) -> Integers:
-    """At most ``count`` people, evenly over all of them."""
-    return people[np.linspace(0, len(people) - 1, min(count, len(people))).astype(np.int64)]

@@ -105,7 +105,7 @@ class Pipeline:
             for experiment in self._asked.experiments:
                 makers.make_efficacy(run, experiment, self._compute)
             self._wrote(places.JUDGES, places.EFFICACY)
-        makers.make_training_copies(run, self._compute)
+            makers.make_training_copies(run, self._compute)
         if self._asked.edits:
             makers.make_copies(self.run, self._compute)
             self._wrote(places.COPIES)

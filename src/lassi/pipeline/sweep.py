@@ -28,7 +28,10 @@ from lassi.run.run import Run
 
 MOST_TRIALS = 10_000
 USUAL = {"lambda2": [0.05, 0.25, 1.0, 3.0], "sigma_rs": [1.0, 2.5, 5.0]}
-SHARED = (places.FLOW, places.FLOW_CHECK, places.LATENTS, places.DIRECTIONS, places.THREADS)
+SHARED = (
+    *(places.FLOW, places.FLOW_CHECK, places.LATENTS, places.DENSITY, places.DIRECTIONS, places.JUDGES),
+    *(places.EFFICACY, places.COPIES, places.THREADS),
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,7 +114,12 @@ def _certifier(kept: KeptRun, cell: Cell, first: Certificate) -> tuple[Cell, Cer
     subject = Subject(kept.model(cell), kept.similar(cell, first.radius), first.seed or 0)
     settings = kept.recipe.certification(cell)
     for people in _family(kept, settings.family):
-        found = Certifier.of(first.method, subject, settings, sigma_rs=cell.sigma_rs, people=people, under=first.under)
+        try:
+            found = Certifier.of(
+                first.method, subject, settings, sigma_rs=cell.sigma_rs, people=people, under=first.under
+            )
+        except UserError:  # so many people cannot have shared it
+            continue
         if found.settings_hash == first.of.get("settings"):
             return cell, found
     if first.under is not None or isinstance(method_named(first.method), SmoothedMethod):
@@ -153,6 +158,8 @@ def _verdict(kept: KeptRun, certifier: Certifier, certificate: Certificate, chec
         return Verdict(Status.UNPROVEN, error.sentence)
     if certificate.latent != latent_hash(z):
         return Verdict(Status.CONTRADICTED, "It is about a latent that is not this person's.")
+    if objection := kept.objection_to_warnings(certificate):
+        return Verdict(Status.CONTRADICTED, objection)
     if certificate.outcome in (Outcome.CERTIFIED, Outcome.COUNTEREXAMPLE):
         found = _attacked(certifier, certificate, z) or check(z, certificate)
         if certifier.under is not None and certificate.is_certified and found.is_confirmed:

@@ -25,7 +25,11 @@ STAGES = (
     places.FLOW,
     places.FLOW_CHECK,
     places.LATENTS,
+    places.DENSITY,
     places.DIRECTIONS,
+    places.JUDGES,
+    places.EFFICACY,
+    places.COPIES,
     places.REPRESENTATIONS,
     places.CLASSIFIERS,
     places.BASELINES,
@@ -142,6 +146,8 @@ def _wrong_parents(artefacts: dict[str, list[Artefact]]) -> Iterator[Problem]:
         for role, content in found.identity.parents.items():
             place = PARENTS.get(role)
             place = places.DIRECTIONS if role.startswith("directions") else places.LATENTS if role in groups else place
+            place = places.JUDGES if role.startswith("judge of") else place
+            place = places.COPIES if role.startswith("copies of") else place
             if place in contents and content not in contents[place]:
                 sentence = f"It was made from a {role} ({content[:12]}) that is not in the run."
                 yield Problem(str(found.folder), sentence)

@@ -15,9 +15,11 @@ from lassi.base.identity import digest
 from lassi.base.progress import SILENT, Progress
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
+from lassi.certify.weakness import Reservations, Weakness
 from lassi.consumer.classifier import load_classifier
 from lassi.data.dataset import Integers
-from lassi.flow.latents import LATENTS, PEOPLE
+from lassi.flow.density import Density, load_density
+from lassi.flow.latents import LATENTS, LOG_PROB, PEOPLE
 from lassi.recipe.cells import Cell, named
 from lassi.recipe.recipe import Recipe
 from lassi.representation.train import load_representation
@@ -79,7 +81,7 @@ class KeptRun:
 
     def cells_of(self, certificate: Certificate) -> list[Cell]:
         """The cells whose model a certificate is about; none if the run does not have it, or no longer."""
-        named = {name: value for name, value in certificate.of.items() if name != "settings"}
+        named = {name: value for name, value in certificate.of.items() if name not in ("settings", "warnings")}
         return [cell for cell in self.cells if self._is(cell, certificate.radius, named)]
 
     def _is(self, cell: Cell, radius: float, of: Mapping[str, str]) -> bool:
@@ -89,23 +91,48 @@ class KeptRun:
             return False
 
     @cached_property
-    def _latents(self) -> list[tuple[Integers, np.ndarray[tuple[int, int], np.dtype[np.float32]]]]:
+    def _groups(self) -> list[tuple[Artefact, Integers]]:
         folders = [path.parent for path in sorted((self.folder / places.LATENTS).glob("*/meta.json"))]
-        found = [Artefact(folder) for folder in folders]
-        return [(a.rows(PEOPLE), a.rows(LATENTS, progress=self.progress)) for a in found]
+        return [(found, found.rows(PEOPLE)) for found in map(Artefact, folders)]
+
+    @cached_property
+    def density(self) -> Density:
+        """What the flow has learned."""
+        return load_density(Artefact(self.folder / places.DENSITY))
+
+    def objection_to_warnings(self, certificate: Certificate) -> str | None:
+        """Why the warnings of a certificate are not those that it was made with, in one sentence; None if they are."""
+        atypical = Weakness.ATYPICAL.label
+        model = [name for name in certificate.warnings if name != atypical]
+        known = Reservations(tuple(model), (self.density.least, self.density.most))
+        if known.fingerprint != certificate.of.get("warnings"):
+            return "Its warnings are not those that it was made with."
+        (expected,) = known.of([self.log_prob(certificate.person)])
+        return None if expected == certificate.warnings else "It says something else about the person's picture."
+
+    def log_prob(self, person: int) -> float:
+        """log p(x) of a person in any group."""
+        for artefact, people in self._groups:
+            rows = np.flatnonzero(people == person)
+            if len(rows):
+                return float(artefact.rows(LOG_PROB)[rows[0]])
+        raise self._no_latent(person)
 
     @property
     def group_sizes(self) -> list[int]:
         """How many people each group has."""
-        return [len(people) for people, _ in self._latents]
+        return [len(people) for _, people in self._groups]
 
     def latent(self, person: int) -> Tensor:
         """The latent ``(q,)`` of a person in any group."""
-        for people, z in self._latents:
+        for artefact, people in self._groups:
             rows = np.flatnonzero(people == person)
             if len(rows):
-                return torch.from_numpy(np.array(z[rows[0]]))
-        raise UserError(
+                return torch.from_numpy(np.array(artefact.rows(LATENTS, progress=self.progress)[rows[0]]))
+        raise self._no_latent(person)
+
+    def _no_latent(self, person: int) -> UserError:
+        return UserError(
             f"The run in '{self.folder}' has no latent of person {person}.",
             hint="Certificates of people outside its splits cannot be checked again.",
         )

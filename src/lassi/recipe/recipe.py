@@ -73,6 +73,12 @@ class Recipe(Table):
             self.representation.training(Objective(), experiment.epochs, experiment.batch)
         refuse_more_than_fit(self.experiment, self.run.seeds)
         refuse_equal(self.experiment, usual_sigma_cs=self.certify.sigma_cs)
+        chosen = [self.certification(cell) for cell in cells_of(self.experiment, self.run.seeds[:1])]
+        if self.certify.under is not None and chosen and not any(own.exact_methods for own in chosen):
+            raise UserError(
+                "'certify.under' is given, but no experiment is certified by an exact method.",
+                hint="Add exact-joint or exact-modular to certify.methods, or leave out [certify.under].",
+            )
         for question, cells in by_question(cells_of(self.experiment, self.run.seeds[:1])).items():
             if len({self.certification(cell).methods for cell in cells}) > 1:
                 raise UserError(

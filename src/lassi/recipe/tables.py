@@ -130,6 +130,11 @@ class RepresentationTable(Table):
     @model_validator(mode="after")
     def _known(self) -> Self:
         edit_named(self.edit)
+        if self.source is not None and self.copies:
+            raise UserError(
+                "'representation.copies' is given, but 'representation.source' has representations that are trained.",
+                hint="Leave out one of them.",
+            )
         return self
 
     def training(self, objective: Objective, epochs: int | None, batch: int | None) -> RepresentationTraining:

@@ -103,7 +103,7 @@ def claim_of(view: QuestionView, truths: list[TruthResult]) -> Claim:
         isinstance(method, SmoothedMethod),
         result,
         _truth(view, result, truths),
-        row.summary.first.warnings,
+        row.summary.warnings,
     )
 
 
@@ -137,7 +137,7 @@ def edits_view(results: Results) -> EditsView | None:
     if table is None or results.meaning is None:
         return None
     moves = [own for own in results.meaning.edits if own.group == results.meaning.edits[0].group]
-    steps = {own.attribute: own.radius * _length(results, own) for own in results.meaning.efficacy}
+    steps = {f"{own.attribute} ({own.kind})": own.radius * _length(results, own) for own in results.meaning.efficacy}
     rows = [EditsRow(f"{name} ({question})", cells) for question, name, *cells in table.rows]
     titles = [edit_named(own.edit).title for own in moves]
     copies = max(own.copies for own in results.cells[0].edits)

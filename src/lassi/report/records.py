@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from lassi.certify.intervals import Interval
-from lassi.certify.weakness import Finding
 from lassi.flow.check import FlowCheck
 from lassi.recipe.cells import Question
 from lassi.results.meaning import EfficacyRow
@@ -55,7 +54,7 @@ class Claim:
     is_smoothed: bool
     result: MethodResult
     truth: ClaimTruth | None
-    warnings: list[Finding]
+    warnings: list[str]
     confidence: float = CONFIDENCE
 
     @property

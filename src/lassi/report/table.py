@@ -7,7 +7,6 @@ from markupsafe import Markup, escape
 
 from lassi.certify.intervals import Interval
 from lassi.certify.methods import METHODS
-from lassi.data.edits import edit_named
 from lassi.report.numbers import at_least, number, percent
 from lassi.report.records import ModelRow, QuestionView
 from lassi.results.records import MethodResult, Outcomes
@@ -56,7 +55,7 @@ def _certificate(name: str) -> Cell:
 
 
 def _heading(own: UnderSummary) -> str:
-    return f"{METHODS[own.method].title}, with copies: {edit_named(own.edit).title}"
+    return f"{METHODS[own.first.method].title}, with copies: {own.title}"
 
 
 def _under(place: int) -> Cell:
@@ -64,8 +63,9 @@ def _under(place: int) -> Cell:
 
     def cell(row: ModelRow) -> Markup:
         found = row.summary.under[place].summary
-        figures = interval(found.first.share.interval)
-        return LINE.join([spread(found.share), soft(figures), *_others(found.first.outcomes)])
+        shown = found.first.share
+        lines = [interval(shown.interval), escape(f"population ≥ {at_least(shown.population_at_least)}")]
+        return LINE.join([spread(found.share), *map(soft, lines), *_others(found.first.outcomes)])
 
     return cell
 

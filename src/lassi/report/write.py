@@ -10,7 +10,8 @@ from lassi.base.sealed import Damaged
 from lassi.base.sealed_text import SealedText
 from lassi.report.document import document_of
 from lassi.report.page import render
-from lassi.results.measure import certificate_results, made_of, under_results
+from lassi.results.meaning import meaning_of
+from lassi.results.measure import certificate_results, made_of, under_results, warnings_about
 from lassi.results.records import Results
 from lassi.results.store import read_results, results_digest, without_times
 from lassi.run.folder import PAGE
@@ -75,12 +76,24 @@ def refuse_unfinished(run: Run, results: Results) -> None:
             )
         if found.made_of != made_of(run, cell, certified=True):
             raise _outdated(run)
-        now = replace(found, certificates=certificate_results(run, cell), under=under_results(run, cell))
+        now = replace(
+            found,
+            certificates=certificate_results(run, cell),
+            under=under_results(run, cell),
+            warnings=warnings_about(run, cell),
+        )
         if without_times(found) != without_times(now):
             raise UserError(
                 f"The results in '{run.folder}' do not match the certificates ({cell.name}).",
                 hint=f"Run: {run.command}",
             )
+
+    meaning = meaning_of(run, run.recipe.experiment, edits=False)
+    if results.meaning is None or replace(results.meaning, edits=[]) != meaning:
+        raise UserError(
+            f"The results in '{run.folder}' do not match what was measured of flow and directions.",
+            hint=f"Run: {run.command}",
+        )
 
 
 def _outdated(run: Run) -> UserError:

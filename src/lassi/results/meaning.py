@@ -32,7 +32,7 @@ class EfficacyRow:
 
     Args:
         judge: of the attribute; None if it has none.
-        others: attributes that change, too, the most first.
+        others: attributes that change, too, the most first, and by how many points.
     """
 
     attribute: str
@@ -43,7 +43,7 @@ class EfficacyRow:
     appears: float | None
     disappears: float | None
     change: float | None
-    others: dict[str, float]
+    others: list[str]
 
 
 def efficacy_rows(meaning: Meaning) -> list[EfficacyRow]:
@@ -58,7 +58,14 @@ def efficacy_rows(meaning: Meaning) -> list[EfficacyRow]:
             None if found.appears is None else found.appears.value,
             None if found.disappears is None else found.disappears.value,
             found.change,
-            side_effects(found),
+            [_in_words(name, change, meaning) for name, change in side_effects(found).items()],
         )
         for found in meaning.efficacy
     ]
+
+
+def _in_words(name: str, change: float, meaning: Meaning) -> str:
+    """By how many points an attribute changes; with a sign if it has two values."""
+    judge = meaning.judges.get(name)
+    is_binary = judge is not None and judge.chance == 0.5
+    return f"{name} {100 * change:+.1f}" if is_binary else f"{name} {100 * change:.1f}"

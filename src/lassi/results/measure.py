@@ -129,11 +129,12 @@ def measure_cell(run: Run, cell: Cell, *, certified: bool) -> CellResult:
         certificate_results(run, cell) if certified else {},
         made_of(run, cell, certified=certified),
         under_results(run, cell) if certified else [],
-        _warnings(run, cell),
+        warnings_about(run, cell),
     )
 
 
-def _warnings(run: Run, cell: Cell) -> list[Finding]:
+def warnings_about(run: Run, cell: Cell) -> list[Finding]:
+    """What makes the certificates of a cell say less than they seem to say."""
     auditor = Auditor.of(run, cell)
     return [*auditor.findings, *about_pictures(auditor.judged())]
 
@@ -195,8 +196,12 @@ def certificate_results(run: Run, cell: Cell) -> dict[str, MethodResult]:
 
 def under_results(run: Run, cell: Cell) -> list[UnderResult]:
     """What the certificates of a cell show that include copies of people's pictures."""
-    asked = Auditor.of(run, cell).with_copies()
-    return [UnderResult(method, own.under, _counted(own, method)) for method, own in asked if own.under]
+    found = []
+    for method, own in Auditor.of(run, cell).with_copies():
+        plan = own.certifier(method, own.judged()).under
+        assert plan is not None, "it includes copies"
+        found.append(UnderResult(method, plan.edit, plan.beta, plan.gamma, plan.variants, _counted(own, method)))
+    return found
 
 
 def _counted(auditor: Auditor, method: str) -> MethodResult:

@@ -84,10 +84,19 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class UnderResult:
-    """The certificates of one model by an exact method that include copies of people's pictures under an edit."""
+    """The certificates of one model by an exact method that include copies of people's pictures under an edit.
+
+    Args:
+        beta: the share of copies that may be treated differently; 0 for a fixed edit.
+        gamma: how often a certificate may be wrong about that.
+        variants: copies per person.
+    """
 
     method: str
     edit: str
+    beta: float
+    gamma: float
+    variants: int
     result: MethodResult
 
 

@@ -10,7 +10,7 @@ from lassi.certify.methods import METHODS
 from lassi.data.edits import edit_named
 from lassi.recipe.cells import ModelSpec, Question, by_question
 from lassi.results.paper.shown import PaperFigures, Pictures, paper_figures
-from lassi.results.records import BaselineResult, CellResult, EditChanges, MethodResult, Results
+from lassi.results.records import BaselineResult, CellResult, EditChanges, MethodResult, Results, UnderResult
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,19 @@ class MethodSummary:
 class UnderSummary:
     """Certificates of one model that include copies of people's pictures under an edit, over its seeds."""
 
-    method: str
-    edit: str
+    first: UnderResult
     summary: MethodSummary
+
+    @property
+    def title(self) -> str:
+        """The edit, and what is certified about its copies."""
+        title = edit_named(self.first.edit).title
+        return f"{title}, {1 - self.first.beta:.4g} of copies" if self.first.gamma else title
+
+
+def _never_zero(share: Spread) -> str:
+    """In percent; anything above 0 never reads as 0."""
+    return "<0.1%" if 0 < share.mean < 0.0005 else share.percent()
 
 
 @dataclass(frozen=True)
@@ -101,7 +111,7 @@ class EditSummary:
 
     def percent(self) -> str:
         """Per copy, and in any copy if there are several."""
-        return self.per_copy.percent() + (f" / {self.any.percent()}" if self.copies > 1 else "")
+        return _never_zero(self.per_copy) + (f" / {_never_zero(self.any)}" if self.copies > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -127,6 +137,18 @@ class ModelSummary:
     def first(self) -> CellResult:
         """The first seed's."""
         return self.cells[0]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes its certificates say less than they seem to say; of which seeds, if not of all."""
+        found: dict[str, list[int]] = {}
+        for cell in self.cells:
+            for finding in cell.warnings:
+                found.setdefault(str(finding), []).append(cell.seed)
+        return [
+            sentence if len(seeds) == len(self.cells) else f"{sentence} (seed {', '.join(map(str, seeds))})"
+            for sentence, seeds in found.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -191,7 +213,7 @@ def _summary(cells: list[CellResult]) -> ModelSummary:
         Spread.of(cell.end_points_equal for cell in cells),
         {method: _method_summary([cell.certificates[method] for cell in cells]) for method in first.certificates},
         [
-            UnderSummary(own.method, own.edit, _method_summary([cell.under[place].result for cell in cells]))
+            UnderSummary(own, _method_summary([cell.under[place].result for cell in cells]))
             for place, own in enumerate(first.under)
         ],
         EditSummary.of([cell.edits for cell in cells]),
@@ -248,7 +270,7 @@ def _table(question: Question, models: Sequence[ModelSummary], pictures: Picture
     theirs = [paper_figures(pictures, question, model.model) for model in models]
     setting = next((paper.setting for paper in theirs if paper), None)
     columns = ["model", "accuracy", *(["smoothed accuracy"] if smoothed else []), *methods]
-    columns += [f"{own.method}, {own.edit}" for own in models[0].under]
+    columns += [f"{own.first.method}, {own.first.edit}" for own in models[0].under]
     columns += ["truly unfair"] if has_truth else []
     columns += [f"paper ({setting}): accuracy, certified, unfair"] if setting else []
     rows = []

@@ -25,7 +25,7 @@ from lassi.certify.proof import Proof
 from lassi.certify.settings import Certification
 from lassi.certify.smoothed.producer import Producers
 from lassi.certify.store import CertificateFile, KeptCertificates
-from lassi.certify.weakness import Finding
+from lassi.certify.weakness import Finding, Reservations
 from lassi.data.dataset import Integers
 from lassi.data.edits import edit_named
 from lassi.flow.copies import Copier
@@ -126,11 +126,16 @@ class Auditor:
     @cached_property
     def findings(self) -> list[Finding]:
         """What makes all certificates of this model say less than they seem to say."""
-        return self.run.findings_about(self.cell)
+        return self.run.findings_about(self.cell, self.radius)
+
+    @cached_property
+    def reservations(self) -> Reservations:
+        """What the certificates of this model state as warnings."""
+        return reservations(self.run, self.findings)
 
     def warnings(self, log_prob: NDArray[np.float32]) -> list[tuple[str, ...]]:
         """What the certificates of people state, whose pictures have these log p(x)."""
-        return reservations(self.run, self.findings).of(log_prob)
+        return self.reservations.of(log_prob)
 
     def copies(self, people: Sequence[int], edit: str, count: int) -> Tensor:
         """Latents of edited copies of people's pictures, as :class:`People` make them."""
@@ -186,8 +191,9 @@ class Auditor:
         }
 
     def depends_on(self, certifier: Certifier) -> dict[str, str]:
-        """Fingerprints of everything that a certificate depends on."""
-        return self.made_of() | {"settings": certifier.settings_hash}
+        """Fingerprints of everything that a certificate depends on, its warnings included."""
+        warnings = self.reservations.fingerprint
+        return self.made_of() | {"settings": certifier.settings_hash, "warnings": warnings}
 
     def file(self, certifier: Certifier, path: Path | None = None) -> CertificateFile:
         """The file with the certificates: one per model, method and settings, for all people."""
@@ -202,6 +208,8 @@ class Auditor:
         certifier = self.certifier(method, people)
         if self.keeps_proofs and isinstance(certifier.method, SmoothedMethod):
             raise UserError(f"{method} certificates have no proofs to keep.", hint="Leave out --keep-proofs.")
+        if isinstance(people, People) and not people.warnings:  # whose pictures nobody has seen
+            people = replace(people, warnings=[tuple(self.reservations.model)] * len(people))
         file = self.file(certifier, path)
         return file, certify_people(certifier, people, file, progress=progress)
 

@@ -5,6 +5,7 @@ order, :class:`lassi.run.run.Run` loads them.
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 
 from lassi.base.errors import UserError
+from lassi.base.identity import array_hash, digest
 from lassi.base.streams import Stream
 from lassi.consumer.baselines import BaselineShape, BaselineStage, Examples
 from lassi.consumer.classifier import ClassifierShape, ClassifierStage, Represented
@@ -223,7 +225,11 @@ def judge_stage(run: "Run", attribute: str) -> JudgeStage:
         train,
         valid,
         run.recipe.judges.training(),
-        {group: run.load_latents(group).artefact.content for group in groups},
+        {
+            "data": run.dataset.fingerprint,
+            "people": digest([array_hash(run.people(group)) for group in groups]),
+            "pixels": digest(asdict(run.glow.pixels)),
+        },
         run.seed,
     )
 

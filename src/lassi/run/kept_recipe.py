@@ -18,6 +18,7 @@ PATHS = ("data.root", "flow.source", "directions.source", "representation.source
 LAST = (places.RESULTS, places.PAGE)
 LOST_BY = {
     "certify": LAST,
+    "judges": (places.JUDGES, places.EFFICACY, *LAST),
     "baselines": (places.BASELINES, *LAST),
     "classifier": (places.CLASSIFIERS, *LAST),
     "representation": (places.REPRESENTATIONS, places.CLASSIFIERS, *LAST),

@@ -15,7 +15,7 @@ from lassi.recipe.recipe import Recipe
 from lassi.similarity.registry import kind_named
 
 SCENES = "scenes"  # the group of people that holds all orientations of some test scenes
-LEAST_PICTURES = {"train": 20, "valid": 5}  # of each value of an attribute, to train and to test its judge
+LEAST_PICTURES = {"train": 50, "valid": 20}  # of each value of an attribute, to train and to test its judge
 JUDGED_VALID = "valid-judged"  # the group of validation people who are judged, by experiments that ask for it
 
 

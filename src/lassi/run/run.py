@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lassi.base.artefact import Artefact
+from lassi.base.batches import spread
 from lassi.base.devices import in_float64, usable
 from lassi.base.memo import Memo
 from lassi.base.progress import SILENT, Progress
@@ -155,7 +156,7 @@ class Run(Population):
         """The rows of the people in a group whose pictures are copied: one per unit, and no more than fit on a disk."""
         rows = one_per_unit(self.units(group), seed=self.seed)
         most = min(MOST_COPIED, MOST_COPIES // (COPIES * self.glow.latent_dim))
-        return rows[:: max(1, len(rows) // most)][:most]
+        return rows[spread(len(rows), most)]
 
     def copied_people(self, group: str) -> Integers:
         """These people."""
@@ -273,10 +274,14 @@ class Run(Population):
 
         return self._networks.get(made, loaded)
 
-    def findings_about(self, cell: Cell) -> list[Finding]:
-        """What makes all certificates of a model say less than they seem to say."""
-        made = cell.classifier_folder, self.classifier_artefact(cell).content
-        return self._findings.get(made, lambda: findings(self, cell))
+    def findings_about(self, cell: Cell, radius: float | None = None) -> list[Finding]:
+        """What makes all certificates of a model say less than they seem to say.
+
+        Args:
+            radius: ε, if different from the recipe's.
+        """
+        asked = cell.key, self.classifier_artefact(cell).content, radius
+        return self._findings.get(asked, lambda: findings(self, cell, radius))
 
     def model(
         self,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lassi.base.artefact import Artefact
+from lassi.base.batches import spread
 from lassi.base.compute import Compute
 from lassi.base.draft import Draft
 from lassi.base.identity import Identity
@@ -58,9 +59,10 @@ class Efficacy:
         appears: of those judged to have a vector's first value, how many are judged to have its second at some t > 0;
             None for vectors without a name, or if the attribute has no judge.
         disappears: of those judged to have the second value, how many are judged to have the first at some t < 0.
-        change: how much the judge's answer changes from −ε to ε on average, in probability: for two values, that of the
-            second; for more, half the sum of all absolute changes.
-        others: the same change of other attributes.
+        change: how much the judge's answer moves from each vector's first value to its second, from −ε to ε on average,
+            in probability: for an attribute with two values, the change of the second.
+        others: the mean change of other attributes: for two values, of the second's probability; for more, half the sum
+            of all absolute changes.
     """
 
     attribute: str
@@ -88,21 +90,24 @@ def measure_efficacy(
     """Move people ``(B, q)`` along each vector, and ask the judges of all attributes what they see."""
     own, ends = judges.get(directions.attribute), _ends(directions, judges, z[:1], decode)
     appears, disappears = Share(0, 0), Share(0, 0)
-    changes = dict.fromkeys(judges, 0.0)
+    others = {name: judge for name, judge in judges.items() if name != directions.attribute}
+    change, changes = 0.0, dict.fromkeys(others, 0.0)
     t = radius * torch.linspace(-1, 1, POINTS)
     with progress.task(f"judging {directions.attribute}", directions.vectors.shape[1] * len(z), "people") as task:
         for vector, (low, high) in zip(directions.vectors.T, ends, strict=True):
             for rows in chunks(len(z), CHUNK):
                 some = z[rows.start : rows.stop]
                 x = [decode(some + step * vector) for step in t]
-                for name, judge in judges.items():
+                for name, judge in others.items():
                     changes[name] += _changes(judge(x[0]), judge(x[-1])).sum().item()
                 if own is not None:
+                    moved = own(x[-1]) - own(x[0])
+                    change += ((moved[:, high] - moved[:, low]) / 2).sum().item()
                     values = torch.stack([own(there).argmax(1) for there in x], 1)  # (B, points)
                     appears = _added(appears, _turned(values[:, POINTS // 2 :], low, high))
                     disappears = _added(disappears, _turned(values[:, : POINTS // 2 + 1].flip(1), high, low))
                 task.advance(len(some))
-    means = {name: total / (len(z) * len(ends)) for name, total in changes.items()}
+    count = len(z) * len(ends)
     return Efficacy(
         directions.attribute,
         directions.kind,
@@ -111,8 +116,8 @@ def measure_efficacy(
         len(z),
         appears if own else None,
         disappears if own else None,
-        means.pop(directions.attribute, None),
-        means,
+        change / count if own else None,
+        {name: total / count for name, total in changes.items()},
     )
 
 
@@ -171,7 +176,7 @@ class EfficacyStage:
         """The people who are moved: fewer if there are many vectors."""
         most = MOST_PICTURES // (POINTS * self.directions.vectors.shape[1])
         most = min(max(most, FEWEST_PEOPLE), MOST_PEOPLE)
-        return torch.from_numpy(np.array(self.z[:: max(1, len(self.z) // most)][:most]))
+        return torch.from_numpy(np.array(self.z[spread(len(self.z), most)]))
 
     def write(self, draft: Draft, compute: Compute) -> None:
         found = measure_efficacy(
