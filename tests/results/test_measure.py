@@ -100,7 +100,14 @@ def test_certificates_are_counted_with_everybody_in_the_denominator(tiny_run: Ru
             interval = result.share.interval
             assert interval.low <= result.outcomes.certified / 20 == interval.share <= interval.high
             assert result.share.units == 20
-            assert set(found[0].of) == {"flow", "directions", "representation", "classifier", "settings"}
+            assert set(found[0].of) == {
+                "flow",
+                "directions",
+                "representation",
+                "classifier",
+                "settings",
+                "warnings",
+            }
 
 
 def test_the_smoothed_models_accuracy_counts_abstentions_as_wrong_and_the_plain_ones_is_apart(

@@ -226,5 +226,5 @@ def test_certificates_under_edits_that_a_recipe_asks_for_are_counted_in_results_
 
 def test_edits_without_an_exact_method_are_refused_before_any_work(tmp_path: Path) -> None:
     changes = ['certify.under.edits=["noise"]', 'certify.methods=["smoothed-modular"]']
-    with pytest.raises(UserError, match="has no exact method"):
+    with pytest.raises(UserError, match="no experiment is certified by an exact method"):
         run_recipe(load_recipe(str(NANO), changes), tmp_path / "run", compute=ONE)

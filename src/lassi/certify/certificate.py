@@ -64,7 +64,7 @@ class Certificate:
         figures: the method's own: ``centre_radius`` and ``class_radius``, or ``margin`` and ``slack``, …
         flip: nobody up to this ‖t‖ gets a different class, where that was searched for; None: up to the search limit.
         counterexample: a similar person who gets a different class.
-        of: fingerprints of what it depends on: flow, directions, representation, classifier, settings.
+        of: fingerprints of what it depends on: flow, directions, representation, classifier, settings, warnings.
         latent: a hash of the person's latent z.
         seed: of its draws; None if it has none.
         under: the edit whose copies of the picture it includes. [docs/certificates.md]
