@@ -10,10 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lassi.base.compute import Compute
 from lassi.base.errors import UserError
-from lassi.base.stage import Missing
+from lassi.base.sealed import Damaged
+from lassi.base.stage import Missing, make
+from lassi.base.streams import Stream
 from lassi.data.dataset import Images
+from lassi.data.edits import edit_named
 from lassi.data.shapes import Shapes
+from lassi.flow.copies import Copier, CopiesStage, load_copies
+from lassi.flow.glow import Glow, GlowSettings
 from lassi.flow.latents import Encoder, Latents, LatentsStage
 
 SHAPES = Shapes(16)
@@ -115,3 +121,17 @@ def test_loading_says_what_is_missing_and_never_encodes(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "z")
     latents(folder=tmp_path / "z")
     assert (stage.load().z == encode(SHAPES.images(PEOPLE))[0]).all()
+
+
+def test_copies_of_another_shape_are_refused(tmp_path: Path) -> None:
+    """Whoever replaces the file, checksums and all, is noticed where it no longer fits."""
+    glow = Glow(GlowSettings(size=16, levels=2, flows=1, hidden=4), stream=Stream(0, "flow")).freeze()
+
+    def stage(count: int, people: np.ndarray = PEOPLE[:5]) -> CopiesStage:
+        return CopiesStage(tmp_path / "c", SHAPES, people, Copier(glow, edit_named("noise"), count, Stream(0, "c")), {})
+
+    made = make(stage(3), Compute(threads=1))
+    assert load_copies(made, stage(3)).shape == (5, 3, glow.latent_dim)
+    for other in (stage(2), stage(3, PEOPLE[1:6]), stage(3, PEOPLE[:4])):
+        with pytest.raises(Damaged, match="are of other people, or have the wrong shape"):
+            load_copies(made, other)

@@ -15,6 +15,7 @@ from lassi.base.artefact import Artefact
 from lassi.base.compute import Compute
 from lassi.base.draft import Draft
 from lassi.base.identity import Identity, array_hash
+from lassi.base.sealed import Damaged
 from lassi.base.streams import Stream
 from lassi.base.threads import one_thread_each
 from lassi.base.workers import cores, map_chunks
@@ -85,6 +86,11 @@ class CopiesStage:
         """Copies per person."""
         return self.copier.count if self.copier.edit.is_random else 1
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of the latents."""
+        return len(self.people), self.count, self.copier.flow.latent_dim
+
     def write(self, draft: Draft, compute: Compute) -> None:
         people, copier = self.people, self.copier
 
@@ -106,12 +112,17 @@ class CopiesStage:
         )
         with draft.write_rows(PEOPLE, people.shape, np.int64) as numbers:
             numbers.append(people)
-        shape = (len(people), self.count, copier.flow.latent_dim)
-        with draft.write_rows(LATENTS, shape, np.float32) as kept, closing(encoded) as parts:
+        with draft.write_rows(LATENTS, self.shape, np.float32) as kept, closing(encoded) as parts:
             for z in parts:
                 kept.append(z)
 
 
-def load_copies(artefact: Artefact) -> NDArray[np.float32]:
+def load_copies(artefact: Artefact, stage: CopiesStage) -> NDArray[np.float32]:
     """The latents of copies, ``(people, copies, q)``, a memory map."""
-    return artefact.rows(LATENTS)
+    z = artefact.rows(LATENTS)
+    if z.shape != stage.shape or z.dtype != np.float32 or not np.array_equal(artefact.rows(PEOPLE), stage.people):
+        raise Damaged(
+            f"The copies in '{artefact.folder}' are of other people, or have the wrong shape.",
+            hint="Delete the folder and make them again.",
+        )
+    return z

@@ -171,11 +171,13 @@ class LatentsStage:
                 f"The latents in '{self.folder}' are of other people.", hint="Delete the folder and make them again."
             )
         z = artefact.rows(LATENTS, progress=progress)
-        if z.shape != (len(self.people), self.encoder.latent_dim) or z.dtype != np.float32:
+        log_prob = artefact.rows(LOG_PROB)
+        is_whole = z.shape == (len(self.people), self.encoder.latent_dim) and log_prob.shape == self.people.shape
+        if not is_whole or z.dtype != np.float32 or log_prob.dtype != np.float32:
             raise Damaged(
                 f"The latents in '{self.folder}' have the wrong shape.", hint="Delete the folder and make them again."
             )
-        return Latents(self.dataset, self.people, z, artefact.rows(LOG_PROB), artefact)
+        return Latents(self.dataset, self.people, z, log_prob, artefact)
 
 
 def finite(z: NDArray[np.float32], dataset: Dataset, people: Integers) -> NDArray[np.float32]:

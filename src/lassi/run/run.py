@@ -168,7 +168,8 @@ class Run(Population):
 
     def load_copies(self, group: str, edit: str) -> NDArray[np.float32]:
         """The latents of edited copies of these people's pictures, ``(people, copies, q)``."""
-        return load_copies(self._load(places.copies_stage(self, group, edit)))
+        stage = places.copies_stage(self, group, edit)
+        return load_copies(self._load(stage), stage)
 
     @property
     def taught_by_copies(self) -> list[str]:
@@ -184,7 +185,8 @@ class Run(Population):
         own = self.load_latents(group).labelled(target)
         if group not in self.taught_by_copies:
             return own
-        return replace(own, copies=load_copies(self.training_copies_artefact(group)))
+        stage = places.training_copies_stage(self, group)
+        return replace(own, copies=load_copies(self.training_copies_artefact(group), stage))
 
     # --- the regulator ------------------------------------------------------------------------------------------
 
