@@ -17,6 +17,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from lassi.pipeline.reproduce import PEOPLE
+from lassi.recipe.cells import by_question
 from lassi.recipe.operations import COMPARED, RATE, Operations, operations_of
 from lassi.recipe.recipe import load_recipe
 from lassi.report.glossary import whole_glossary
@@ -27,7 +28,8 @@ from lassi.results.paper.shown import Pictures
 from lassi.results.paper.tables import TABLES
 from lassi.results.records import CellResult, Results
 from lassi.results.store import certificate_schema, from_json, results_schema
-from lassi.results.summary import ModelSummary, Spread, by_question, summarise, tables
+from lassi.results.summary import ModelSummary, Spread, summarise
+from lassi.results.tables import tables
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS / "results"

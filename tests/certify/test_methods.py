@@ -18,7 +18,7 @@ from lassi.pipeline.stages import run_recipe
 from lassi.recipe.recipe import load_recipe
 from lassi.results.paper.shown import Pictures
 from lassi.results.store import read_results
-from lassi.results.summary import tables
+from lassi.results.tables import tables
 from networks import random_model, random_people, random_set
 
 NANO = Path(__file__).parents[1] / "nano.toml"

@@ -65,7 +65,8 @@ def test_import_never_deletes_a_folder(lassi, copied: Path, tmp_path: Path) -> N
 def test_other_settings_do_not_replace_what_took_hours(lassi, copied: Path) -> None:
     before = content(copied)
     for change, lost in (
-        ("flow.train.steps=21", "flow, representation, classifier, results.json, report.html"),
+        ("flow.train.steps=21", "flow, efficacy, representation, classifier, results.json, report.html"),
+        ("judges.epochs=1", "efficacy, results.json, report.html"),
         ("representation.epochs=1", "representation, classifier, results.json, report.html"),
         ("certify.n=1100", "results.json, report.html"),
     ):
@@ -78,7 +79,7 @@ def test_other_settings_do_not_replace_what_took_hours(lassi, copied: Path) -> N
     code, _, err = lassi("run", "shapes-quick", "--out", str(copied))
     assert (code, "holds a run of a different recipe" in err) == (1, True)
     code, _, err = lassi(*run_command(copied), "--set", "run.seeds=[7]")
-    assert (code, "this would replace flow, representation" in err) == (1, True)
+    assert (code, "this would replace flow, efficacy, representation" in err) == (1, True)
     assert content(copied) == before
     assert lassi(*run_command(copied), "--set", "certify.n=1100", "--replace")[0] == 0
     assert content(copied / "flow") == {name[5:]: raw for name, raw in before.items() if name.startswith("flow/")}

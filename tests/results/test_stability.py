@@ -10,8 +10,9 @@ from torch import Tensor
 from lassi.data.edits import BUILT_IN, edit_named
 from lassi.results.stability import changes, changes_of, moves, picture_changes
 from lassi.results.store import read_results
-from lassi.results.summary import edits_table
-from lassi.run.run import COPIES, Run
+from lassi.results.tables import edits_table
+from lassi.run.encoded import COPIES
+from lassi.run.run import Run
 
 
 @pytest.fixture(scope="module")

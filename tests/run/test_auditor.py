@@ -24,7 +24,7 @@ from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import write_report
 from lassi.results.paper.shown import Pictures
 from lassi.results.store import read_results
-from lassi.results.summary import tables
+from lassi.results.tables import tables
 from lassi.run.auditor import Auditor
 from lassi.run.end_points import load_end_points, make_end_points
 from lassi.run.picture import certify_picture

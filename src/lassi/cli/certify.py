@@ -1,4 +1,4 @@
-"""``lassi certify`` and ``lassi attack``: proofs, and counterexamples."""
+"""``lassi certify``: a proof for each person."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,7 +53,6 @@ OwnSeed = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     command(app, "certify")(certify)
-    command(app, "attack")(attack)
 
 
 def certify(
@@ -122,7 +121,7 @@ def certify(
     from lassi.results.counting import counted
     from lassi.run.gate import about_pictures, as_records, refuse_weak
 
-    auditor = _auditor(run, model, task, sensitive, kind, radius, sigma_rs, seed, changes, threads)
+    auditor = auditor_of(run, model, task, sensitive, kind, radius, sigma_rs, seed, changes, threads)
     auditor = replace(auditor, under=under and edit_named(under).name)
     chosen = method_named(method or default_method(auditor.similar, under=under)).name
     if strict:
@@ -236,53 +235,7 @@ def _print_counts(result: "MethodResult", method: str) -> None:
     echo(f"Accuracy: {result.accuracy:.1%}; certified and right: {result.certified_and_correct:,}.")
 
 
-def attack(
-    run: RunFolder,
-    model: ModelName = None,
-    task: Task = None,
-    sensitive: Sensitive = None,
-    kind: Kind = None,
-    radius: Radius = None,
-    split: Split = None,
-    every: Every = None,
-    ways: Annotated[
-        list[str] | None,
-        typer.Option("--way", help="Search by end-points, grid, random or gradient; repeatable.", show_default="all"),
-    ] = None,
-    samples: Annotated[
-        int, typer.Option("--samples", min=1, max=1_000_000, help="Random similar people to try per person.")
-    ] = 200,
-    seed: OwnSeed = None,
-    threads: Threads = None,
-    as_json: Json = False,
-) -> None:
-    """Search for similar people who get a different class.
-
-    Finds the nearest one for each person. Example: lassi attack runs/celeba-32 --model naive --sensitive Blond_Hair
-    """
-    from lassi.base.progress import for_stream
-    from lassi.certify.exact.attack import WAYS
-
-    auditor = _auditor(run, model, task, sensitive, kind, radius, None, seed, None, threads)
-    people = auditor.people(split or auditor.run.judged(auditor.cell.question), every=every)
-    found = auditor.attack(people, ways=ways or WAYS, samples=samples, progress=for_stream())
-    hit = [attack for attack in found if attack.nearest is not None]
-    if as_json:
-        return print_json({"people": len(found), "found": len(hit), "attacks": found})
-    echo(f"{len(hit):,} of {len(found):,} people have a similar person with a different class.")
-    values = auditor.run.dataset.attribute(auditor.cell.task).values
-    nearest = sorted(hit, key=lambda attack: attack.distance or 0.0)[:10]
-    rows = [
-        [str(a.person), values[a.predicted], values[a.nearest.predicted], f"{a.distance:.3f}"]
-        for a in nearest
-        if a.nearest is not None
-    ]
-    if rows:
-        print_table(["person", "class", "becomes", "at ‖t‖"], rows, right=["person", "at ‖t‖"])
-    return None
-
-
-def _auditor(
+def auditor_of(
     run: Path,
     model: str | None,
     task: str | None,

@@ -253,7 +253,7 @@ def print_json(document: object) -> None:
 
 def print_summary(results: "Results", pictures: "Pictures") -> None:
     """A table for each question of a run, what invisible changes do, and warnings."""
-    from lassi.results.summary import edits_table, tables, warnings_in
+    from lassi.results.tables import edits_table, tables, warnings_in
 
     for table in tables(results, pictures):
         echo(f"\n{table.title}")

@@ -8,6 +8,7 @@ import typer
 
 from lassi.base.draft import DISTRIBUTION
 from lassi.cli import (
+    attack,
     bench,
     certify,
     data,
@@ -36,6 +37,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(flow.app, name="flow")
 directions.add_to(app)
 certify.add_to(app)
+attack.add_to(app)
 recheck.add_to(app)
 reproduce.add_to(app)
 sweep.add_to(app)

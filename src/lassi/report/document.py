@@ -11,34 +11,29 @@ from lassi.base.progress import SILENT, Progress
 from lassi.base.stage import Missing
 from lassi.certify.method import SmoothedMethod
 from lassi.certify.methods import method_named
-from lassi.data.edits import edit_named
 from lassi.data.factors import NUM_ORIENTATIONS
 from lassi.data.registry import KNOWN
 from lassi.flow.check import FlowCheck
 from lassi.recipe.cells import Cell, by_question
 from lassi.report.evidence import Evidence
 from lassi.report.gallery import gallery_of
+from lassi.report.meaning import edits_view, meaning_view
 from lassi.report.records import (
     Claim,
     ClaimTruth,
     Document,
-    EditsRow,
-    EditsView,
     FlowView,
     Made,
-    MeaningView,
     ModelRow,
     QuestionView,
     SimilarityView,
 )
-from lassi.results.meaning import efficacy_rows
 from lassi.results.paper.shown import Pictures, paper_figures
-from lassi.results.records import Meaning, MethodResult, Results, TruthResult
-from lassi.results.summary import ModelSummary, edits_table, model_names, summarise, summarise_baselines
+from lassi.results.records import MethodResult, Results, TruthResult
+from lassi.results.summary import ModelSummary, model_names, summarise, summarise_baselines
 from lassi.run import folder as places
 from lassi.run.roles import cautions
 from lassi.run.run import Run
-from lassi.similarity.efficacy import ALSO_CHANGES, Efficacy
 
 LIBRARIES = (DISTRIBUTION, "torch", "numpy", "scipy")
 
@@ -123,33 +118,6 @@ def flow_view(run: Run) -> FlowView:
         raise Missing(f"'{folder}' has not been made yet.", hint=f"Run: {run.command}")
     check = FlowCheck.load(folder, flow=run.load_flow().content)
     return FlowView(run.load_flow().figures.get("bits_per_dim"), check)
-
-
-def meaning_view(meaning: Meaning) -> MeaningView:
-    """Whether the similarity sets mean what they should."""
-    density = meaning.density
-    return MeaningView(density.saved, density.independent, ALSO_CHANGES, efficacy_rows(meaning))
-
-
-def edits_view(results: Results) -> EditsView | None:
-    """What invisible edits change, for the people of the first question; None if it was not measured."""
-    table = edits_table(results)
-    if table is None or results.meaning is None:
-        return None
-    moves = [own for own in results.meaning.edits if own.group == results.meaning.edits[0].group]
-    steps = {f"{own.attribute} ({own.kind})": own.radius * _length(results, own) for own in results.meaning.efficacy}
-    rows = [EditsRow(f"{name} ({question})", cells) for question, name, *cells in table.rows]
-    titles = [edit_named(own.edit).title for own in moves]
-    copies = max(own.copies for own in results.cells[0].edits)
-    return EditsView(moves[0].people, copies, titles, [own.moved for own in moves], moves[0].length, steps, rows)
-
-
-def _length(results: Results, of: Efficacy) -> float:
-    """The mean length of an attribute's vectors."""
-    norms = next(
-        own.figures.norms for own in results.directions if (own.attribute, own.kind) == (of.attribute, of.kind)
-    )
-    return sum(norms) / len(norms)
 
 
 def about_data(run: Run) -> str:

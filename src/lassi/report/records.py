@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from lassi.certify.intervals import Interval
 from lassi.flow.check import FlowCheck
 from lassi.recipe.cells import Question
-from lassi.results.meaning import EfficacyRow
+from lassi.report.meaning import EditsView, MeaningView
 from lassi.results.paper.shown import PaperFigures
 from lassi.results.records import MethodResult, SceneCounts, TruthResult
 from lassi.results.summary import BaselineSummary, ModelSummary
@@ -224,52 +224,6 @@ class FlowView:
 
     bits_per_dim: float | None
     check: FlowCheck
-
-
-@dataclass(frozen=True)
-class MeaningView:
-    """Whether the similarity sets mean what they should.
-
-    Args:
-        saved: bits per dimension that the flow saves, compared with independent pixels.
-        independent: bits per dimension of these.
-        mentioned: other attributes are mentioned from this change on.
-    """
-
-    saved: float
-    independent: float
-    mentioned: float
-    rows: list[EfficacyRow]
-
-
-@dataclass(frozen=True)
-class EditsRow:
-    """How often each edit changes the class of a model."""
-
-    title: str
-    cells: list[str]
-
-
-@dataclass(frozen=True)
-class EditsView:
-    """What invisible edits change.
-
-    Args:
-        people: how many people's pictures were copied.
-        copies: of each, under a random edit.
-        titles: of the edits.
-        moved: how far each moves latents on average.
-        length: the mean length of these people's latents.
-        steps: the length of a step of length ε along each sensitive attribute's directions.
-    """
-
-    people: int
-    copies: int
-    titles: list[str]
-    moved: list[float]
-    length: float
-    steps: dict[str, float]
-    rows: list[EditsRow]
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,8 @@ class KeptPeople:
     z: NDArray[np.float32]
     rows: Integers
     numbers: Sequence[int]
-    copies: Copies
-    warnings: Sequence[tuple[str, ...]]
+    copies: Copies | None = None
+    warnings: Sequence[tuple[str, ...]] = ()
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -61,7 +61,7 @@ class KeptPeople:
     def at(self, rows: Sequence[int]) -> People:
         chosen = np.asarray(rows, np.int64)
         z = torch.from_numpy(np.array(self.z[self.rows[chosen]]))
-        warnings = [self.warnings[row] for row in rows]
+        warnings = [self.warnings[row] for row in rows] if self.warnings else ()
         return People(z, [self.numbers[row] for row in rows], self.copies, warnings)
 
 

@@ -37,6 +37,7 @@ from lassi.similarity.kind import Decode
 from lassi.similarity.registry import kind_named
 
 if TYPE_CHECKING:
+    from lassi.run.encoded import Encoded
     from lassi.run.run import Run
 
 FLOW, FLOW_CHECK, LATENTS, DENSITY, DIRECTIONS = "flow", "flow-check", "latents", "density", "directions"
@@ -45,20 +46,20 @@ JUDGES, EFFICACY, COPIES = "judge", "efficacy", "copies"
 RECIPE, RESULTS, PAGE, THREADS = "recipe.json", "results.json", "report.html", "threads.json"
 
 
-def flow_stage(run: "Run") -> FlowStage:
+def flow_stage(run: "Encoded") -> FlowStage:
     """The flow, if the run trains it."""
     training = run.recipe.flow.train
     assert training is not None, "a flow of published weights is imported, not trained"
     return FlowStage(run.folder / FLOW, run.dataset, run.recipe.glow_settings(), training, run.seed)
 
 
-def latents_stage(run: "Run", group: str) -> LatentsStage:
+def latents_stage(run: "Encoded", group: str) -> LatentsStage:
     """The latents of a group of people."""
     encoder = Encoder(run.encode_with_density, run.load_flow().content, run.glow.latent_dim)
     return LatentsStage(run.dataset, run.people(group), encoder, run.folder / LATENTS / group)
 
 
-def copies_stage(run: "Run", group: str, edit: str) -> CopiesStage:
+def copies_stage(run: "Encoded", group: str, edit: str) -> CopiesStage:
     """The latents of edited copies of the pictures of some of a group's people."""
     people = run.copied_people(group)
     return CopiesStage(
@@ -70,7 +71,7 @@ def copies_stage(run: "Run", group: str, edit: str) -> CopiesStage:
     )
 
 
-def training_copies_stage(run: "Run", group: str) -> CopiesStage:
+def training_copies_stage(run: "Encoded", group: str) -> CopiesStage:
     """The latents of copies of a group's pictures, from which representations learn."""
     table, latents = run.recipe.representation, run.load_latents(group)
     return CopiesStage(
@@ -82,7 +83,7 @@ def training_copies_stage(run: "Run", group: str) -> CopiesStage:
     )
 
 
-def density_stage(run: "Run") -> DensityStage:
+def density_stage(run: "Encoded") -> DensityStage:
     """What the flow has learned, measured on validation people."""
     valid = run.load_latents("valid")
     return DensityStage(

@@ -24,7 +24,10 @@ LOST_BY = {
     "representation": (places.REPRESENTATIONS, places.CLASSIFIERS, *LAST),
     "experiment": (places.REPRESENTATIONS, places.CLASSIFIERS, places.BASELINES, *LAST),
 }
-COSTLY = (places.FLOW, places.REPRESENTATIONS, places.CLASSIFIERS, places.BASELINES, *LAST)
+COSTLY = (
+    *(places.FLOW, places.JUDGES, places.EFFICACY, places.REPRESENTATIONS, places.CLASSIFIERS, places.BASELINES),
+    *LAST,
+)
 
 
 def keep_recipe(recipe: Recipe, folder: Path) -> None:
