@@ -60,7 +60,7 @@ def test_little_memory_from_the_start_is_reported(whole: Uninterrupted, run: Pat
 def test_too_few_open_files_are_reported_and_then_resumed_from(whole: Uninterrupted, run: Path) -> None:
     """The more files it may open, the further it comes; each attempt resumes the one before."""
     reached = []
-    for files in range(7, 16) if WHOLE else (9, 13):
+    for files in range(7, 20) if WHOLE else (9, 16):
         program = start(run, limits={resource.RLIMIT_NOFILE: files})
         if program.ends() == 0:
             break
