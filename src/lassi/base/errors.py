@@ -10,6 +10,8 @@ Any other exception is a bug in lassi.
 import difflib
 from collections.abc import Iterable
 
+from lassi.base.outside import shown
+
 
 class UserError(Exception):
     """An error that the user can fix.
@@ -43,14 +45,16 @@ def _rebuild(kind: type[UserError], sentence: str, hint: str) -> UserError:
 
 
 def unknown(what: str, given: str, allowed: Iterable[str]) -> UserError:
-    """The error for a name that does not exist; it suggests the closest name, or lists some.
+    r"""The error for a name that does not exist; it suggests the closest name, or lists some.
 
     >>> print(unknown("attribute", "Smilling", ["Young", "Smiling"]))
     There is no attribute 'Smilling'. Did you mean 'Smiling'?
     >>> print(unknown("split", "xyz", ["train", "test"]))
     There is no split 'xyz'. Choose one of train, test.
+    >>> print(unknown("split", "te\u202est", ["train", "test"]))
+    There is no split 'te\u202est'. Did you mean 'test'?
     """
-    names = list(allowed)
+    names = [shown(name) for name in allowed]
     folded = {name.casefold(): name for name in names}
     near = difflib.get_close_matches(given.casefold(), folded, n=1)
     if near:
@@ -58,4 +62,4 @@ def unknown(what: str, given: str, allowed: Iterable[str]) -> UserError:
     else:
         more = f" and {len(names) - 12} more" if len(names) > 12 else ""
         hint = f"Choose one of {', '.join(names[:12])}{more}."
-    return UserError(f"There is no {what} '{given}'.", hint=hint)
+    return UserError(f"There is no {what} '{shown(given)}'.", hint=hint)
