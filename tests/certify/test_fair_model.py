@@ -14,8 +14,10 @@ from lassi.base.errors import UserError
 from lassi.base.streams import Stream
 from lassi.certify.along.model import Model
 from lassi.certify.exact.attack import attack_people
+from lassi.certify.fair_model import _numbers
 from lassi.certify.methods import METHODS
 from lassi.certify.settings import Certification
+from lassi.flow.copies import Copier
 from lassi.flow.glow import Glow, GlowSettings
 from lassi.flow.protocol import IdentityFlow
 from lassi.similarity.sets import SimilaritySet
@@ -270,3 +272,46 @@ def test_a_picture_has_the_same_certificate_alone_in_a_batch_and_on_any_number_o
     assert torch.equal(together, alone)
     assert torch.equal(together, x * (1 + 1e-6 + 1e-5)), "one picture, one thread"
     assert [c.figures for c in certified] == [c.figures for c in single]
+
+
+def glow_model(seed: int = 2, length: float = 2.0) -> tuple[FairModel, torch.Tensor]:
+    """A model of pictures, and 8-bit pictures."""
+    stream = Stream(seed, "g")
+    glow = Glow(GlowSettings(size=8, levels=2, flows=1, hidden=4), stream=stream)
+    images = torch.randint(0, 256, (12, 3, 8, 8), dtype=torch.uint8, generator=stream.torch())
+    glow.initialise(images[:4].float() / 256 - 0.5)
+    return fair_model(seed, flow=glow.freeze(), q=glow.latent_dim, length=length), images
+
+
+def test_certificates_of_pictures_include_their_copies() -> None:
+    """By hand: copies drawn, encoded and certified as pictures of their own, with the class of the original."""
+    model, images = glow_model(length=4.0)
+    alone, found = model.certify(images, "exact-joint"), model.certify(images, under="noise")
+    certified = [own for own in found if own.figures.get("held") is not None]
+    assert 0 < len(certified) < len(images)
+    for certificate in certified:
+        image, original = images[certificate.person], alone[certificate.person]
+        number = _numbers(image[None])[0]
+        copies = Copier.under(model.flow, "noise", 59, seed=0).pictures(image.numpy(), number)
+        held = sum(c.is_certified and c.predicted == original.predicted for c in model.certify(copies, "exact-joint"))
+        assert certificate.figures["held"] == held
+        assert certificate.is_certified == (held == 59)
+        assert certificate.predicted == original.predicted
+    for other in set(range(len(images))) - {own.person for own in certified}:
+        assert found[other].outcome == alone[other].outcome
+
+
+def test_a_picture_has_the_same_certificate_with_its_copies_wherever_it_stands() -> None:
+    model, images = glow_model(length=0.5)
+    whole = model.certify(images, under="noise")
+    assert [c.figures for c in model.certify(images[7:], under="noise")] == [c.figures for c in whole[7:]]
+
+
+def test_copies_of_what_is_no_8_bit_picture_are_refused() -> None:
+    model, images = glow_model()
+    with pytest.raises(UserError, match=r"8-bit pictures that a Glow encodes, not of torch\.float32"):
+        model.certify(model.flow.pixels.quantise(images), under="noise")
+    with pytest.raises(UserError, match=r"not of torch\.float32 for IdentityFlow"):
+        fair_model(3).certify(random_people(3, 4), under="noise")
+    with pytest.raises(UserError, match="averages over its own noise"):
+        model.certify(images, "smoothed-joint", under="noise")

@@ -1,10 +1,12 @@
 """A complete fair model: from pictures to classes, certificates, similar people and counterexamples."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
@@ -20,7 +22,7 @@ from lassi.certify.certificate import Counterexample
 from lassi.certify.certificates import Certificates
 from lassi.certify.exact.confirm import moved_by
 from lassi.certify.exact.joint import ExactJoint
-from lassi.certify.method import People, Subject
+from lassi.certify.method import Copies, People, Subject
 from lassi.certify.methods import default_method
 from lassi.certify.people import Certifier, certify_people, in_chunks
 from lassi.certify.settings import Certification
@@ -29,6 +31,7 @@ from lassi.certify.weakness import Reservations
 from lassi.consumer.classifier import Classifier, load_classifier, save_classifier
 from lassi.consumer.foreign import as_classifier
 from lassi.data.preprocess import AS_PUBLISHED
+from lassi.flow.copies import Copier
 from lassi.flow.encode import encode_each, encode_with_density
 from lassi.flow.glow import Glow
 from lassi.flow.protocol import Flow
@@ -115,6 +118,7 @@ class FairModel:
         images: ImageLike,
         method: str | None = None,
         *,
+        under: str | None = None,
         people: int | None = None,
         seed: int = 0,
         progress: Progress = SILENT,
@@ -122,17 +126,32 @@ class FairModel:
         """A certificate for each picture, in order; by default exact for up to three directions.
 
         Args:
+            under: the edit whose copies of each picture the certificates include, such as ``noise``; always exact.
             people: how many are certified in all calls together. It must be given if the settings share α among
                 ``all`` people, since one call knows only its own.
         """
-        return self._certify(self._people(images), method, people, seed, progress)
+        crowd = self._people(images)
+        if under is not None:
+            crowd = replace(crowd, copies=self._copies(torch.as_tensor(images), crowd.numbers, seed))
+        certifier = self._certifier(
+            method or default_method(self.similarity, under=under), seed, self._sharing(crowd, people), under
+        )
+        return _certificates(certifier, crowd, progress)
 
-    def _certify(
-        self, crowd: People, method: str | None, people: int | None, seed: int, progress: Progress = SILENT
-    ) -> Certificates:
-        chosen = method or default_method(self.similarity)
-        found = certify_people(self._certifier(chosen, seed, self._sharing(crowd, people)), crowd, progress=progress)
-        return Certificates([replace(certificate, person=row) for row, certificate in enumerate(found)])
+    def _copies(self, images: Tensor, numbers: Sequence[int], seed: int) -> Copies:
+        """What makes copies of pictures, for certificates that include them."""
+        if not isinstance(self.flow, Glow) or images.dtype != torch.uint8:
+            raise UserError(
+                f"Copies can only be made of 8-bit pictures that a Glow encodes, not of {images.dtype}"
+                + ("." if isinstance(self.flow, Glow) else f" for {type(self.flow).__name__}."),
+                hint="Give the pictures as uint8 to a model with a Glow, or leave out under.",
+            )
+        flow, pictures = self.flow, dict(zip(numbers, images.cpu().numpy(), strict=True))
+
+        def copies(some: Sequence[int], edit: str, count: int) -> Tensor:
+            return Copier.under(flow, edit, count, seed)(np.stack([pictures[number] for number in some]), some)
+
+        return copies
 
     def _sharing(self, crowd: People, people: int | None) -> int:
         """How many share the failure probability."""
@@ -146,9 +165,9 @@ class FairModel:
             )
         return people
 
-    def _certifier(self, method: str, seed: int, sharing: int) -> Certifier:
+    def _certifier(self, method: str, seed: int, sharing: int, under: str | None = None) -> Certifier:
         subject = Subject(self.model, self.similarity, seed)
-        return Certifier.of(method, subject, self.settings, sigma_rs=self.sigma_rs, people=sharing)
+        return Certifier.of(method, subject, self.settings, sigma_rs=self.sigma_rs, people=sharing, under=under)
 
     def _people(self, images: ImageLike) -> People:
         z, warnings = self._encoded(images)
@@ -171,7 +190,7 @@ class FairModel:
             moved = moved_by(people.z[row], self.similarity, row, example)
             return self.flow.decode(moved.to(people.z)[None])[0]
 
-        found = self._certify(people, ExactJoint.name, len(people), seed=0)
+        found = _certificates(self._certifier(ExactJoint.name, 0, len(people)), people)
         return [picture(row, certificate.counterexample) for row, certificate in enumerate(found)]
 
     def save(self, folder: Path | str) -> None:
@@ -210,6 +229,12 @@ class FairModel:
 
     def __repr__(self) -> str:
         return f"FairModel({self.similarity!r}, {self.representation!r}, {self.classifier!r})"
+
+
+def _certificates(certifier: Certifier, crowd: People, progress: Progress = SILENT) -> Certificates:
+    """Certificates that name people by their position."""
+    found = certify_people(certifier, crowd, progress=progress)
+    return Certificates([replace(certificate, person=row) for row, certificate in enumerate(found)])
 
 
 def _numbers(images: Tensor) -> list[int]:

@@ -20,7 +20,7 @@ from lassi.base.streams import Stream
 from lassi.base.threads import one_thread_each
 from lassi.base.workers import cores, map_chunks
 from lassi.data.dataset import Dataset, Images, Integers
-from lassi.data.edits import Edit
+from lassi.data.edits import Edit, edit_named
 from lassi.flow.glow import Glow
 from lassi.flow.latents import LATENTS, PEOPLE, finite
 
@@ -41,6 +41,11 @@ class Copier:
     edit: Edit
     count: int
     stream: Stream
+
+    @staticmethod
+    def under(flow: Glow, edit: str, count: int, seed: int) -> "Copier":
+        """What encodes copies for certificates under an edit, the same wherever a person is certified."""
+        return Copier(flow, edit_named(edit), count, Stream(seed, "under"))
 
     @torch.no_grad()
     def __call__(self, images: Images, numbers: Sequence[int]) -> Tensor:

@@ -51,7 +51,7 @@ def edits_table(results: Results) -> Table | None:
     """How often invisible edits change the class of each model and baseline; None if that was not measured."""
     models = by_question(summarise(results.cells)).items()
     measured = [
-        (f"{question.task}, regardless of {' + '.join(question.sensitive)} ({question.kind})", name, model.edits)
+        (str(question).removeprefix("Predicting "), name, model.edits)
         for question, own in models
         for name, model in zip(model_names(own), own, strict=True)
     ]

@@ -13,7 +13,6 @@ from torch import Tensor
 from lassi.base.errors import UserError
 from lassi.base.identity import array_hash, digest
 from lassi.base.progress import SILENT, Progress
-from lassi.base.streams import Stream
 from lassi.base.workers import map_chunks
 from lassi.certify.along.model import Model
 from lassi.certify.certificate import Certificate
@@ -27,7 +26,6 @@ from lassi.certify.smoothed.producer import Producers
 from lassi.certify.store import CertificateFile, KeptCertificates
 from lassi.certify.weakness import Finding, Reservations
 from lassi.data.dataset import Integers
-from lassi.data.edits import edit_named
 from lassi.flow.copies import Copier
 from lassi.recipe.cells import Cell
 from lassi.run.folder import certificate_path
@@ -143,7 +141,7 @@ class Auditor:
 
     def copier(self, edit: str, count: int) -> Copier:
         """What encodes copies for certificates under an edit."""
-        return Copier(self.run.glow, edit_named(edit), count, Stream(self.draws, "under"))
+        return Copier.under(self.run.glow, edit, count, self.draws)
 
     def judged(self) -> Crowd:
         """The people whom the cell's question is about."""
