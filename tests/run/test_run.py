@@ -13,6 +13,7 @@ from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.stage import Missing
 from lassi.certify.settings import Certification
+from lassi.data.edits import EDITS, Edit
 from lassi.pipeline.stages import run_recipe
 from lassi.recipe.recipe import load_recipe
 from lassi.run.auditor import Auditor
@@ -144,3 +145,15 @@ def test_a_run_of_an_older_format_is_refused_in_one_sentence(tmp_path: Path, con
         UserError, match=r"was not made by this version of lassi\. Run its recipe again in a new folder"
     ):
         Run.open(tmp_path)
+
+
+def test_a_run_with_an_edit_of_its_own_names_it_where_it_is_not_registered(
+    tiny_recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(EDITS, "mirror", Edit("mirror", "mirrored", lambda images, _: images[..., ::-1]))
+    recipe = load_recipe(str(tiny_recipe), ["certify.under.edits=['mirror']"])
+    run_recipe(recipe, tmp_path / "own", until="flow", compute=ONE)
+    assert Run.open(tmp_path / "own").recipe == recipe
+    monkeypatch.delitem(EDITS, "mirror")
+    with pytest.raises(UserError, match="cannot be used: There is no edit 'mirror'"):
+        Run.open(tmp_path / "own")

@@ -46,8 +46,10 @@ def load_recipe_of(run: Path) -> Recipe:
         raise older
     try:
         return Recipe.model_validate_json(json.dumps(content))
-    except (ValueError, UserError):
+    except ValueError:
         raise older from None
+    except UserError as error:  # such as an edit that is registered nowhere
+        raise UserError(f"The recipe of '{run}' cannot be used: {error.sentence}", hint=error.hint) from None
 
 
 def refuse_other_recipe(recipe: Recipe, folder: Path) -> None:
