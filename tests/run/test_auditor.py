@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from lassi.certify.method import Crowd, People
 from lassi.certify.store import KeptCertificates
 from lassi.data.dataset import Images
 from lassi.data.edits import edit_named
+from lassi.flow.copies import Copier, KnownCopies
 from lassi.pipeline.stages import run_recipe
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import write_report
@@ -181,6 +182,40 @@ def test_a_certificate_under_noise_does_not_depend_on_who_else_is_certified(fini
     assert any(certificate.figures.get("held") == 59 for certificate in KeptCertificates(file, people.numbers))
     with pytest.raises(UserError, match="different settings"):
         Auditor.of(run, run.cells[-1]).certify("exact-joint", some, tmp_path / "some.jsonl")
+
+
+def test_copies_are_encoded_once_for_all_models(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second model's certificates are those of a run that has encoded nothing yet."""
+    run, encoded = Run.open(finished), list[int]()
+    plain = Copier.__call__
+
+    def counted(self: Copier, images: Images, numbers: Sequence[int]) -> torch.Tensor:
+        encoded.extend(numbers)
+        return plain(self, images, numbers)
+
+    monkeypatch.setattr(Copier, "__call__", counted)
+    of_two = [cell for cell in run.cells if cell.sensitive == run.cells[-1].sensitive][-2:]
+    for place, cell in enumerate(of_two):
+        auditor = replace(Auditor.of(run, cell), under="noise")
+        _, found = auditor.certify("exact-joint", auditor.judged(), tmp_path / f"{place}.jsonl")
+    assert len(encoded) == len(set(encoded)) > 0
+    again = replace(Auditor.of(Run.open(finished), of_two[-1]), under="noise")
+    _, alone = again.certify("exact-joint", again.judged(), tmp_path / "again.jsonl")
+    assert [own.line() for own in alone] == [own.line() for own in found]
+    assert len(encoded) > len(set(encoded))
+
+
+def test_copies_that_do_not_fit_into_memory_are_encoded_again(finished: Path) -> None:
+    run = Run.open(finished)
+    copier, image = Copier.under(run.glow, "noise", 3, seed=1), run.images("test")[0]
+    small, large = KnownCopies(most=4 * run.glow.latent_dim), KnownCopies()
+    first = [known.of(copier, lambda: image, number) for known in (small, large) for number in (7, 8)]
+    again = [known.of(copier, lambda: image, number) for known in (small, large) for number in (7, 8)]
+    assert all(torch.equal(one, other) for one, other in zip(first, again, strict=True))
+    assert torch.equal(first[1], first[3])
+    assert [one is other for one, other in zip(first, again, strict=True)] == [True, False, True, True]
 
 
 def test_a_picture_is_certified_under_an_edit_of_itself(finished: Path, tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """E of edited copies of people's pictures: where a person is when their picture is made again."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import torch
@@ -26,6 +27,7 @@ from lassi.flow.latents import LATENTS, PEOPLE, finite
 
 STAGE, VERSION = "copies", 1
 CHUNK = 4  # people at a time
+MOST_KNOWN = 2**28  # numbers, 1 GiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,30 @@ class Copier:
         copies = torch.from_numpy(self.pictures(image, number))
         x = self.flow.pixels.quantise(copies).to(next(self.flow.parameters()).device)
         return self.flow.encode(x).cpu()
+
+
+class KnownCopies:
+    """The latents of copies that several models are certified with, so that each is encoded once.
+
+    Args:
+        most: the most numbers that are kept in memory; what comes after them is encoded whenever it is needed.
+    """
+
+    def __init__(self, most: int = MOST_KNOWN) -> None:
+        self._known: dict[tuple[str, int, int, int], Tensor] = {}
+        self._left, self._lock = most, Lock()
+
+    def of(self, copier: Copier, image: Callable[[], Images], number: int) -> Tensor:
+        """The latents of copies of one person's picture ``(3, H, W)``, ``(copies, q)``."""
+        key = (copier.edit.name, copier.count, copier.stream.seed, number)
+        if (found := self._known.get(key)) is not None:
+            return found
+        z = copier(image()[None], [number])[0]
+        with self._lock:
+            if key not in self._known and z.numel() <= self._left:
+                self._known[key] = z
+                self._left -= z.numel()
+        return z
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ from lassi.certify.settings import Certification
 from lassi.certify.smoothed.producer import Producers
 from lassi.certify.store import CertificateFile, KeptCertificates
 from lassi.certify.weakness import Finding, Reservations
-from lassi.data.dataset import Integers
+from lassi.data.dataset import Images, Integers
 from lassi.flow.copies import Copier
 from lassi.recipe.cells import Cell
 from lassi.run.folder import certificate_path
@@ -61,6 +61,11 @@ class KeptPeople:
         z = torch.from_numpy(np.array(self.z[self.rows[chosen]]))
         warnings = [self.warnings[row] for row in rows] if self.warnings else ()
         return People(z, [self.numbers[row] for row in rows], self.copies, warnings)
+
+
+def _picture(run: Run, number: int) -> Images:
+    """The picture of one person, ``(3, H, W)``."""
+    return run.dataset.images(np.asarray([number]))[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +142,8 @@ class Auditor:
 
     def copies(self, people: Sequence[int], edit: str, count: int) -> Tensor:
         """Latents of edited copies of people's pictures, as :class:`People` make them."""
-        return self.copier(edit, count)(self.run.dataset.images(np.asarray(people)), people)
+        copier, run = self.copier(edit, count), self.run
+        return torch.stack([run.known_copies.of(copier, partial(_picture, run, number), number) for number in people])
 
     def copier(self, edit: str, count: int) -> Copier:
         """What encodes copies for certificates under an edit."""

@@ -20,7 +20,7 @@ from lassi.base.streams import Stream
 from lassi.certify.intervals import one_per_unit
 from lassi.data.dataset import Images, Integers
 from lassi.data.edits import edit_named
-from lassi.flow.copies import Copier, load_copies
+from lassi.flow.copies import Copier, KnownCopies, load_copies
 from lassi.flow.density import Density, load_density
 from lassi.flow.encode import encode_with_density
 from lassi.flow.glow import Glow
@@ -51,6 +51,7 @@ class Encoded(Population):
         self.folder, self._progress, self._device = Path(folder), progress, device
         self._latents = Memo[Latents](limit=16)
         self._artefacts = Memo[Artefact](limit=1024)  # already checked against the recipe
+        self.known_copies = KnownCopies()  # that all models are certified with
 
     @property
     def command(self) -> str:
