@@ -7,7 +7,7 @@ from scipy import stats
 
 from lassi.base.errors import UserError
 from lassi.base.streams import Stream
-from lassi.data.edits import EDITS, Edit, edit_named, register_edit
+from lassi.data.edits import EDITS, MEASURED, Edit, edit_named, register_edit
 from lassi.data.shapes import Shapes
 
 STREAM = Stream(0, "edits")
@@ -71,6 +71,18 @@ def test_an_edit_that_returns_something_else_is_refused(returned: object, seen: 
         edit.copies(np.zeros((3, 8, 8), np.uint8), 2, stream=STREAM)
     assert seen in error.value.sentence
     assert "must return a uint8 array of shape (1, 3, 8, 8)" in error.value.sentence
+
+
+def test_a_mixed_copy_is_made_by_any_of_the_others() -> None:
+    """On a picture where each of them is recognised: noise has many values, JPEG and resizing are always the same."""
+    picture = Shapes(32).images(np.array([7]))[0]
+    fixed = {name: edit_named(name).copies(picture, 1, stream=STREAM)[0] for name in ("jpeg-95", "jpeg-90", "resize")}
+    counts = dict.fromkeys(MEASURED, 0)
+    for copy in edit_named("mixed").copies(picture, 500, stream=STREAM):
+        same = [name for name, own in fixed.items() if (copy == own).all()]
+        moved = int(np.abs(copy.astype(int) - picture).max())
+        counts[same[0] if same else {1: "noise", 2: "noise-2"}[moved]] += 1
+    assert stats.chisquare(list(counts.values())).pvalue > 1e-6
 
 
 def test_an_unknown_edit_is_answered_with_the_one_that_was_meant() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lassi.data.edits import BUILT_IN, edit_named
+from lassi.data.edits import MEASURED, edit_named
 from lassi.results.stability import changes, changes_of, moves, picture_changes
 from lassi.results.store import read_results
 from lassi.results.tables import edits_table
@@ -29,7 +29,7 @@ def test_the_kept_copies_are_those_of_the_edited_pictures_of_one_person_per_unit
     people = run.copied_people("test")
     units = run.dataset.units(people)
     assert len(np.unique(units)) == len(units) == len(np.unique(run.units("test")))
-    for edit in BUILT_IN:
+    for edit in MEASURED:
         kept = run.load_copies("test", edit)
         count = COPIES if edit_named(edit).is_random else 1
         assert kept.shape == (len(people), count, run.glow.latent_dim)

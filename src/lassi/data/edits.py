@@ -116,7 +116,17 @@ for _edit in (
     Edit("resize", "resized", partial(_each, edit=_resize)),
 ):
     register_edit(_edit)
-BUILT_IN = tuple(EDITS)
+MEASURED = tuple(EDITS)  # each by itself, for every model
+
+
+def _mixed(images: Images, rng: np.random.Generator | None) -> Images:
+    """One of the others, each equally likely."""
+    assert rng is not None, "it is drawn"
+    edit = EDITS[MEASURED[rng.integers(len(MEASURED))]]
+    return edit.change(images, rng if edit.is_random else None)
+
+
+register_edit(Edit("mixed", "mixed", _mixed, is_random=True))
 
 
 def edit_named(name: str) -> Edit:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from lassi.base.workers import chunks
 from lassi.certify.intervals import share_of
-from lassi.data.edits import BUILT_IN
+from lassi.data.edits import MEASURED
 from lassi.recipe.cells import Cell
 from lassi.results.records import EditChanges, EditMoves
 from lassi.run.run import Run
@@ -48,7 +48,7 @@ def picture_changes(run: Run, group: str, predict: Callable[[Tensor], Tensor]) -
     people = run.copied_people(group)
     images = run.dataset.images(people)
     own, found = predict(run.seen(images)), []
-    for edit in BUILT_IN:
+    for edit in MEASURED:
         copier = run.copier(edit)
         there = [predict(run.seen(copier.pictures(image, n))) for image, n in zip(images, people, strict=True)]
         found.append(_changes(edit, torch.stack(there), own))
@@ -61,7 +61,7 @@ def changes_of(run: Run, cell: Cell) -> list[EditChanges]:
 
 
 def _copies(run: Run, group: str) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    for edit in BUILT_IN:
+    for edit in MEASURED:
         yield edit, run.load_copies(group, edit)
 
 

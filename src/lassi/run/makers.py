@@ -8,7 +8,7 @@ from lassi.base.artefact import Artefact
 from lassi.base.compute import Compute
 from lassi.base.errors import UserError
 from lassi.base.stage import make
-from lassi.data.edits import BUILT_IN
+from lassi.data.edits import MEASURED
 from lassi.flow.check import checked, pictures_to_check, samples_to_check
 from lassi.flow.glow import Glow
 from lassi.flow.imported import read_glow
@@ -89,7 +89,7 @@ def make_all_directions(run: Run, experiment: ExperimentTable, compute: Compute)
 def make_copies(run: Run, compute: Compute) -> None:
     """Encode copies of the pictures of people who are judged, under each invisible edit."""
     for group in run.judged_groups:
-        for edit in BUILT_IN:
+        for edit in MEASURED:
             make(places.copies_stage(run, group, edit), compute)
 
 
