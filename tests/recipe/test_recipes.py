@@ -140,7 +140,7 @@ def test_equal_cells_are_refused() -> None:
     with pytest.raises(UserError, match="Two experiments ask for the same model: naive"):
         Recipe.model_validate_json(json.dumps(text))
     text["experiment"][1] = {**text["experiment"][0], "table": "again"}
-    assert len(Recipe.model_validate_json(json.dumps(text)).cells()) == 48, "in another table it is another question"
+    assert len(Recipe.model_validate_json(json.dumps(text)).cells()) == 72, "in another table it is another question"
 
 
 def test_the_claim_of_a_recipe_is_about_its_first_table() -> None:
