@@ -11,7 +11,9 @@ README.md              the table of the demo, between its two marks
 import json
 import sys
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -22,6 +24,7 @@ from lassi.recipe.operations import COMPARED, RATE, Operations, operations_of
 from lassi.recipe.recipe import load_recipe
 from lassi.report.glossary import whole_glossary
 from lassi.report.paper.layout import markdown_of
+from lassi.results.meaning import EfficacyRow, efficacy_rows
 from lassi.results.paper.compare import ComparedTable
 from lassi.results.paper.reproduced import read_table
 from lassi.results.paper.shown import Pictures
@@ -29,12 +32,55 @@ from lassi.results.paper.tables import TABLES
 from lassi.results.records import CellResult, Results
 from lassi.results.store import certificate_schema, from_json, results_schema
 from lassi.results.summary import ModelSummary, Spread, summarise
-from lassi.results.tables import tables
+from lassi.results.tables import Table, edits_table, tables
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS / "results"
+TRIALS = RESULTS / "meaning/trials"
 README = DOCS.parent / "README.md"
 BEGIN, END = "<!-- the demo's table, by make results -->", "<!-- end of the demo's table -->"
+
+
+@dataclass(frozen=True)
+class FlowTrial:
+    """What came of one way to train flow and representations, for models trained as LASSI.
+
+    Args:
+        moved: how far a grey level of noise moves latents, relative to their length.
+        change: what the judges' probabilities change by, from one end of a direction to the other.
+        edits: the share of copies that get another class, by edit.
+        any: the share of people of whom some noisy copy does.
+        under: the share certified together with copies, by edit.
+    """
+
+    name: str
+    moved: float
+    change: float
+    accuracy: float
+    edits: dict[str, float]
+    any: float
+    certified: float
+    under: dict[str, float]
+
+    @staticmethod
+    def of(name: str, found: Results) -> "FlowTrial":
+        meaning, own = found.meaning, [cell for cell in found.cells if cell.model.method == "lassi"]
+        assert meaning is not None, "it was measured"
+        edits = {edit.edit: fmean(cell.edits[row].per_copy for cell in own) for row, edit in enumerate(own[0].edits)}
+        under = {
+            edit.edit: fmean(cell.under[row].result.share.interval.share for cell in own)
+            for row, edit in enumerate(own[0].under)
+        }
+        return FlowTrial(
+            name,
+            meaning.edits[0].moved / meaning.edits[0].length,
+            fmean(one.change for one in meaning.efficacy if one.change is not None),
+            fmean(cell.scores.accuracy for cell in own),
+            edits,
+            fmean(cell.edits[0].any.share for cell in own),
+            fmean(cell.certificates["exact-joint"].share.interval.share for cell in own),
+            under,
+        )
 
 
 def pages() -> dict[Path, str]:
@@ -59,6 +105,9 @@ def _page(template: Path) -> str:
         results=results,
         models=models,
         kept=kept,
+        efficacy=efficacy,
+        edits=edits,
+        trials=trials,
         operations=operations,
         rate=RATE,
         compared=COMPARED,
@@ -89,6 +138,26 @@ def models(name: str, **wanted: Any) -> list[ModelSummary]:
 def kept(cells: list[CellResult], method: str, outcome: str) -> int:
     """How many people of all seeds have an outcome."""
     return sum(getattr(cell.certificates[method].outcomes, outcome) for cell in cells)
+
+
+def efficacy(name: str) -> list[EfficacyRow]:
+    """What the directions of a run change."""
+    meaning = results(name).meaning
+    assert meaning is not None, "it was measured"
+    return efficacy_rows(meaning)
+
+
+def edits(name: str) -> Table:
+    """What invisible edits change in the models of a run."""
+    table = edits_table(results(name))
+    assert table is not None, "it was measured"
+    return table
+
+
+def trials() -> list[FlowTrial]:
+    """What came of flows, and of training on copies, on validation people: means over the sensitive attributes."""
+    paths = sorted(TRIALS.glob("*.json"), key=lambda path: path.stem.split("-"))
+    return [FlowTrial.of(path.stem, results(f"meaning/trials/{path.stem}")) for path in paths]
 
 
 def operations(name: str) -> Operations:

@@ -189,6 +189,7 @@ def test_copies_are_encoded_once_for_all_models(
 ) -> None:
     """The second model's certificates are those of a run that has encoded nothing yet."""
     run, encoded = Run.open(finished), list[int]()
+    run.known_copies = KnownCopies(most=2**22)
     plain = Copier.__call__
 
     def counted(self: Copier, images: Images, numbers: Sequence[int]) -> torch.Tensor:
@@ -210,7 +211,7 @@ def test_copies_are_encoded_once_for_all_models(
 def test_copies_that_do_not_fit_into_memory_are_encoded_again(finished: Path) -> None:
     run = Run.open(finished)
     copier, image = Copier.under(run.glow, "noise", 3, seed=1), run.images("test")[0]
-    small, large = KnownCopies(most=4 * run.glow.latent_dim), KnownCopies()
+    small, large = KnownCopies(most=4 * run.glow.latent_dim), KnownCopies(most=2**20)
     first = [known.of(copier, lambda: image, number) for known in (small, large) for number in (7, 8)]
     again = [known.of(copier, lambda: image, number) for known in (small, large) for number in (7, 8)]
     assert all(torch.equal(one, other) for one, other in zip(first, again, strict=True))

@@ -27,7 +27,6 @@ from lassi.flow.latents import LATENTS, PEOPLE, finite
 
 STAGE, VERSION = "copies", 1
 CHUNK = 4  # people at a time
-MOST_KNOWN = 2**28  # numbers, 1 GiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,7 @@ class KnownCopies:
         most: the most numbers that are kept in memory; what comes after them is encoded whenever it is needed.
     """
 
-    def __init__(self, most: int = MOST_KNOWN) -> None:
+    def __init__(self, *, most: int) -> None:
         self._known: dict[tuple[str, int, int, int], Tensor] = {}
         self._left, self._lock = most, Lock()
 

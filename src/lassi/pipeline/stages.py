@@ -10,6 +10,7 @@ from lassi.base.devices import usable
 from lassi.base.errors import unknown
 from lassi.base.files import os_errors_reported, refuse_others
 from lassi.base.lock import only_writer
+from lassi.flow.copies import KnownCopies
 from lassi.pipeline.feasible import refuse_impossible
 from lassi.recipe.recipe import Recipe, load_recipe
 from lassi.report.write import PAGES, is_reported, report_of
@@ -32,6 +33,7 @@ STAGES = {
     "report": "The page: what was proven, for whom, and what was not.",
 }
 LAST = "report"
+MOST_KNOWN = 2**28  # numbers in the latents of copies that are kept in memory: 1 GiB
 
 Say = Callable[[str], None]
 
@@ -46,6 +48,7 @@ class Pipeline:
 
     def __init__(self, run: Run, compute: Compute, say: Say, asked: Asked | None = None) -> None:
         self.run, self._say, self._is_whole = run, say, asked is None
+        run.known_copies = KnownCopies(most=MOST_KNOWN)
         self._asked = asked or Asked.everything(run)
         self._compute = replace(compute, choices=ThreadChoices(run.folder / places.THREADS))
         self.results: Results | None = None

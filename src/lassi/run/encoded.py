@@ -51,7 +51,7 @@ class Encoded(Population):
         self.folder, self._progress, self._device = Path(folder), progress, device
         self._latents = Memo[Latents](limit=16)
         self._artefacts = Memo[Artefact](limit=1024)  # already checked against the recipe
-        self.known_copies = KnownCopies()  # that all models are certified with
+        self.known_copies = KnownCopies(most=0)  # room for some is worth it where several models are certified
 
     @property
     def command(self) -> str:
