@@ -42,8 +42,8 @@ BEGIN, END = "<!-- the demo's table, by make results -->", "<!-- end of the demo
 
 
 @dataclass(frozen=True)
-class FlowTrial:
-    """What came of one way to train flow and representations, for models trained as LASSI.
+class StabilityMeans:
+    """How stable models trained as LASSI are: means over the sensitive attributes and seeds of a run.
 
     Args:
         moved: how far a grey level of noise moves latents, relative to their length.
@@ -63,7 +63,7 @@ class FlowTrial:
     under: dict[str, float]
 
     @staticmethod
-    def of(name: str, found: Results) -> "FlowTrial":
+    def of(name: str, found: Results) -> "StabilityMeans":
         meaning, own = found.meaning, [cell for cell in found.cells if cell.model.method == "lassi"]
         assert meaning is not None, "it was measured"
         edits = {edit.edit: fmean(cell.edits[row].per_copy for cell in own) for row, edit in enumerate(own[0].edits)}
@@ -71,7 +71,7 @@ class FlowTrial:
             edit.edit: fmean(cell.under[row].result.share.interval.share for cell in own)
             for row, edit in enumerate(own[0].under)
         }
-        return FlowTrial(
+        return StabilityMeans(
             name,
             meaning.edits[0].moved / meaning.edits[0].length,
             fmean(one.change for one in meaning.efficacy if one.change is not None),
@@ -107,6 +107,7 @@ def _page(template: Path) -> str:
         kept=kept,
         efficacy=efficacy,
         edits=edits,
+        means=means,
         trials=trials,
         operations=operations,
         rate=RATE,
@@ -154,10 +155,15 @@ def edits(name: str) -> Table:
     return table
 
 
-def trials() -> list[FlowTrial]:
-    """What came of flows, and of training on copies, on validation people: means over the sensitive attributes."""
+def means(name: str) -> StabilityMeans:
+    """How stable the models of a run are."""
+    return StabilityMeans.of(name.rpartition("/")[2], results(name))
+
+
+def trials() -> list[StabilityMeans]:
+    """The same for every way to train flows and representations that was tried on validation people."""
     paths = sorted(TRIALS.glob("*.json"), key=lambda path: path.stem.split("-"))
-    return [FlowTrial.of(path.stem, results(f"meaning/trials/{path.stem}")) for path in paths]
+    return [means(f"meaning/trials/{path.stem}") for path in paths]
 
 
 def operations(name: str) -> Operations:
