@@ -144,6 +144,19 @@ def test_faces_reach_their_bars() -> None:
             assert models["lassi"].accuracy.mean >= models["naive"].accuracy.mean - 0.015
 
 
+def test_invisible_changes_hardly_change_what_models_of_faces_predict() -> None:
+    before, after = BUILD.means("meaning/faces-before"), BUILD.means("faces")
+    assert after.edits["noise"] <= 0.005
+    assert after.edits["jpeg-90"] <= 0.03
+    assert after.any <= 0.022, "2% was aimed for"
+    assert after.accuracy >= before.accuracy + 0.009, "a point was aimed for"
+    for model in BUILD.models("faces"):
+        if model.model.method == "lassi":
+            under = {own.first.edit: own.summary.share.mean for own in model.under}
+            assert under["noise"] >= 0.95
+            assert under["jpeg-95"] >= 0.90
+
+
 def test_the_median_certifies_at_least_as_many_as_the_ball() -> None:
     found: dict[str, dict[str, int]] = {}
     for row in measured("certificates-choices")["rows"]:
